@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_net::{ContentHash, Generation};
+use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
 use ouro_proto::pool::PoolSnapshot;
@@ -33,6 +33,8 @@ pub(crate) struct PoolWatcher {
     pub(crate) arena: ArenaClient,
     pub(crate) loader: Loader,
     pub(crate) rosters: watch::Sender<Option<Arc<Roster>>>,
+    /// Receives the run of the pool.
+    pub(crate) run: watch::Sender<Option<RunId>>,
     /// Newest generation that the learner has reported. If the stream lacks it, the stream is
     /// reopened.
     pub(crate) hints: watch::Receiver<Generation>,
@@ -82,6 +84,7 @@ impl PoolWatcher {
         self.counters.set_arena(true);
         if let Some(run) = snapshot.run {
             identity().set_run(run);
+            self.run.send_replace(Some(run));
         }
         let mut backoff = Backoff::default();
         loop {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ouro_game::GameConfig;
 use ouro_game::record::RECORD_VERSION;
-use ouro_net::Generation;
+use ouro_net::{Generation, RunId};
 use ouro_proto::Credential;
 use ouro_proto::push::{self, Ack, AckReceiver, GameSender, PushError, RefusedGame, Welcome};
 use ouro_proto::trajectory::{Hello, MAX_MESSAGE_BYTES, message_bytes};
@@ -115,6 +115,8 @@ pub(crate) struct Pusher {
     pub(crate) send_log: SendLog,
     pub(crate) dead_letters: DeadLetters,
     pub(crate) counters: Arc<ActorCounters>,
+    /// Run of the pool, as far as it is known.
+    pub(crate) run: watch::Receiver<Option<RunId>>,
     /// Receives the newest generation that the learner reports.
     pub(crate) newest: watch::Sender<Generation>,
     pub(crate) stop: CancellationToken,
@@ -128,6 +130,8 @@ pub(crate) struct Pusher {
 pub(crate) struct Progress {
     /// The epoch that the learner has issued.
     epoch: Option<u64>,
+    /// The first run that was known. Games of this process are for no other run.
+    run: Option<RunId>,
     /// End of the drain, set by the stop signal.
     deadline: Option<Instant>,
     /// Whether the last game of the workers was received.
@@ -155,9 +159,9 @@ impl Pusher {
     ///
     /// # Errors
     ///
-    /// The learner permanently refuses this process: the run has another game, or another process
-    /// uses this actor's name. The remaining games are not pushed under a new epoch, because that
-    /// could insert games twice.
+    /// The learner permanently refuses this process: it serves another run than the arena, the run has
+    /// another game, or another process uses this actor's name. The remaining games are not pushed under
+    /// a new epoch, because that could insert games twice.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut backoff = Backoff::default();
         while !self.is_finished() {
@@ -242,12 +246,15 @@ impl Pusher {
 
     /// Runs one connection. Returns `Ok` only if every game is answered and no game can follow.
     async fn connection(&mut self) -> Result<(), ConnectionError> {
+        let run = *self.run.borrow();
+        self.progress.run = self.progress.run.or(run);
         let hello = Hello {
             actor: self.name.clone(),
             epoch: self.progress.epoch,
             answered: self.outbox.answered(),
             config: Arc::clone(&self.config),
             version: RECORD_VERSION,
+            run: self.progress.run,
         };
         self.progress.presented = presented(&self.credential);
         let opening = PushSession::open((self.connect)(), self.credential.clone(), hello);

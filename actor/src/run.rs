@@ -108,6 +108,7 @@ impl Actor {
         let game = Arc::new(config.game.clone());
         let (rosters, roster) = watch::channel(None);
         let (newest, hints) = watch::channel(Generation(0));
+        let (run, followed) = watch::channel(None);
         let (sender, games) = mpsc::channel(config.play.games_per_thread);
         // A failed worker stops this actor, not the process around it.
         let halt = stop.child_token();
@@ -138,6 +139,7 @@ impl Actor {
             send_log,
             dead_letters,
             counters: Arc::clone(&counters),
+            run: followed,
             newest,
             stop: halt.clone(),
             grace: config.drain.grace(),
@@ -147,6 +149,7 @@ impl Actor {
             arena,
             loader: Loader::new(config.game.clone(), cache),
             rosters,
+            run,
             hints,
             counters: Arc::clone(&counters),
             stop: halt.clone(),

@@ -52,6 +52,7 @@ impl SimulatedActor {
         let files = Files::open(&config)?;
         let (rosters, roster) = watch::channel(None);
         let (newest, hints) = watch::channel(Generation(0));
+        let (run, followed) = watch::channel(None);
         let (sender, games) = mpsc::channel(config.play.games_per_thread);
         let stop = CancellationToken::new();
         let endpoint = with_limits(learner);
@@ -65,6 +66,7 @@ impl SimulatedActor {
             send_log: files.send_log,
             dead_letters: files.dead_letters,
             counters: Arc::clone(&counters),
+            run: followed,
             newest,
             stop: stop.clone(),
             grace: config.drain.grace(),
@@ -74,6 +76,7 @@ impl SimulatedActor {
             arena,
             loader: Loader::new(config.game.clone(), files.cache),
             rosters,
+            run,
             hints,
             counters,
             stop,

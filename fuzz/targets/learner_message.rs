@@ -54,6 +54,7 @@ impl GameVisitor for Receive<'_> {
             answered: 0,
             config: Arc::clone(self.config),
             version: 1,
+            run: None,
         };
         let intake = Intake {
             config: Arc::clone(self.config),

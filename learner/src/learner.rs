@@ -211,6 +211,7 @@ impl Learner {
             () = journal_thread.ended() => None,
             known = arena_run(&mut publisher, &self.progress) => Some(known),
         };
+        let run = known.as_ref().and_then(|known| known.as_ref().ok()?.run);
         let mut started = known.map(|known| {
             let thread = TrainingThread {
                 config,
@@ -224,7 +225,7 @@ impl Learner {
             thread.start(known?, publisher)
         });
         if let Some(Ok(training)) = &mut started {
-            intake.welcome_actors();
+            intake.welcome_actors(run);
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = training.ended() => {}

@@ -17,10 +17,11 @@ mod stream;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ouro_game::GameConfig;
+use ouro_net::RunId;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_server::LearnerService;
 use ouro_proto::trajectory::HelloError;
@@ -91,6 +92,19 @@ pub(crate) enum StreamError {
         /// The learner's.
         expected: String,
     },
+    /// The actor follows the pool of another run.
+    #[error(
+        "actor {name} plays for run {got}; this learner serves run {expected}; give the actor the arena and \
+         the learner of one run, and restart it if its run has been replaced"
+    )]
+    OtherRun {
+        /// The actor's name.
+        name: String,
+        /// The actor's run.
+        got: RunId,
+        /// The learner's.
+        expected: RunId,
+    },
     /// Another process has taken over the name, or the epoch belongs to another run.
     #[error(
         "epoch {epoch} of actor {name} is not its last one here; give every actor its own name, and restart those of an older run"
@@ -131,7 +145,9 @@ impl IntoStatus for StreamError {
             Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Gap { .. } => {
                 Code::InvalidArgument
             }
-            Self::OtherGame { .. } | Self::Fenced { .. } => Code::FailedPrecondition,
+            Self::OtherGame { .. } | Self::OtherRun { .. } | Self::Fenced { .. } => {
+                Code::FailedPrecondition
+            }
             Self::Closing => Code::Unavailable,
             Self::Silent(_) => Code::DeadlineExceeded,
             Self::Transport(status) => status.code(),
@@ -163,6 +179,8 @@ struct Shared {
     replays: Arc<Semaphore>,
     /// Whether actors are welcomed.
     is_ready: watch::Sender<bool>,
+    /// The run of the arena, set before actors are welcomed; unset without an arena.
+    run: OnceLock<RunId>,
     /// Held from a hello until its session is requested. The waiting hellos form a fair queue.
     openings: Mutex<()>,
     stop: CancellationToken,
@@ -197,6 +215,7 @@ impl Intake {
             streams: Arc::new(Semaphore::new(max_streams)),
             replays: Arc::new(Semaphore::new(config.intake.replay_threads)),
             is_ready: watch::Sender::new(false),
+            run: OnceLock::new(),
             openings: Mutex::default(),
             stop,
             tasks: TaskTracker::new(),
@@ -204,8 +223,12 @@ impl Intake {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Welcomes the actors that have connected, and those that will. Until then they get no answer.
-    pub(crate) fn welcome_actors(&self) {
+    /// Welcomes the actors of `run`, or of any run if it is `None`: those that have connected, and those
+    /// that will. Until then they get no answer.
+    pub(crate) fn welcome_actors(&self, run: Option<RunId>) {
+        if let Some(run) = run {
+            self.shared.run.get_or_init(|| run);
+        }
         self.shared.is_ready.send_replace(true);
     }
 

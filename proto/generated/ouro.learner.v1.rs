@@ -40,6 +40,11 @@ pub struct Hello {
     /// Highest sequence number of that epoch that the actor knows to be acknowledged; 0 if none.
     #[prost(uint64, tag = "5")]
     pub answered: u64,
+    /// Run of the arena whose pool the actor follows, 16 lower-case hex digits; empty while the actor
+    /// does not know it. If the learner serves another run, the stream ends with
+    /// `FAILED_PRECONDITION`.
+    #[prost(string, tag = "6")]
+    pub run: ::prost::alloc::string::String,
 }
 /// One finished game. Observations are not sent; the learner recomputes them by replay.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -136,6 +136,7 @@ async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
         arena: ArenaClient::new(&server.url).unwrap(),
         loader: Loader::new(testing::config(), cache),
         rosters,
+        run: watch::Sender::default(),
         hints: receiver,
         counters: Arc::default(),
         stop: stop.clone(),

@@ -97,6 +97,7 @@ struct Running {
     seeds: Vec<u64>,
     counters: Arc<ActorCounters>,
     newest: watch::Receiver<Generation>,
+    run: watch::Sender<Option<RunId>>,
     /// `None` once the workers have ended.
     games: Option<mpsc::Sender<FinishedGame>>,
     folder: TempDir,
@@ -144,6 +145,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
     }
     let (stop, counters) = (CancellationToken::new(), Arc::<ActorCounters>::default());
     let (newest, generations) = watch::channel(Generation(0));
+    let (run, followed) = watch::channel(None);
     let folder = tempfile::tempdir().unwrap();
     let (records, dead) = (folder.path().join("records"), folder.path().join("dead"));
     let pusher = Pusher {
@@ -156,6 +158,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         send_log: SendLog::open(Some(&records)).unwrap(),
         dead_letters: DeadLetters::open(Some(&dead), u64::MAX).unwrap(),
         counters: Arc::clone(&counters),
+        run: followed,
         newest,
         stop: stop.clone(),
         grace,
@@ -168,6 +171,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         seeds,
         counters,
         newest: generations,
+        run,
         games: Some(games),
         folder,
         _server: server,
@@ -337,6 +341,21 @@ async fn an_actor_whose_name_another_has_taken_stops_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_reconnect_names_the_first_run_that_was_known() {
+    let [own, replacement] = [b"old", b"new"].map(|seed| RunId::of(seed));
+    let mut running = start(1).await;
+    let mut named = Vec::new();
+    for next in [own, replacement, replacement] {
+        let mut connection = running.connection().await;
+        let Some(Request::Hello(hello)) = connection.request().await else { panic!("no hello") };
+        named.push(Hello::try_from(hello).unwrap().run);
+        // The run becomes known, or another one replaces it, before the connection breaks.
+        running.run.send_replace(Some(next));
+    }
+    assert_eq!(named, [None, Some(own), Some(own)]);
+}
+
+#[tokio::test]
 async fn a_game_is_on_the_wire_as_it_was_played() {
     let mut running = start(1).await;
     let mut connection = running.connection().await;
@@ -348,6 +367,7 @@ async fn a_game_is_on_the_wire_as_it_was_played() {
         answered: 0,
         config: Arc::new(testing::config()),
         version: RECORD_VERSION,
+        run: None,
     };
     let (_, game) = from_wire(game, &hello).unwrap();
     let learns = |seat: &Seat| seat.generation == Some(Generation(0)) && seat.learns;

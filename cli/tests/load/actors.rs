@@ -193,7 +193,7 @@ impl Actor {
         loop {
             let config = Arc::clone(&self.games.config);
             let actor = self.name.clone();
-            let hello = Hello { actor, epoch: None, answered: 0, config, version: 1 };
+            let hello = Hello { actor, epoch: None, answered: 0, config, version: 1, run: None };
             let channel = push::endpoint(self.url.clone())?.tcp_nodelay(true).connect().await;
             let opened = match channel {
                 Ok(channel) => push::open(channel, Credential::None, hello, IN_FLIGHT).await,

@@ -159,7 +159,7 @@ where
         };
         let publishing = publisher.publish(receiver, delivery);
         let mut publishing = Background::task("publisher", publishing);
-        intake.welcome_actors();
+        intake.welcome_actors(known.run);
         tokio::select! {
             biased;
             () = writing.ended() => Ok(writing.join().await??),

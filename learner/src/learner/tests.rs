@@ -36,7 +36,7 @@ impl Actor {
 
     fn hello(epoch: Option<u64>) -> Ask {
         let (actor, config) = ("tester".to_owned(), Arc::new(config().game));
-        Ask::Hello(Hello { actor, epoch, answered: 0, config, version: 1 }.into())
+        Ask::Hello(Hello { actor, epoch, answered: 0, config, version: 1, run: None }.into())
     }
 
     async fn send(&self, message: wire::Trajectory) {

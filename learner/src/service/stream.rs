@@ -100,9 +100,10 @@ async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, Str
             let _turn = shared.openings.lock().await;
             // The sender is part of the shared state, so it is not dropped before.
             drop(is_ready.wait_for(|is_ready| *is_ready).await);
+            check_run(shared, hello)?;
             shared.journal_writer.request_session(hello.actor.clone(), hello.epoch).await?
         };
-        answer.await.map_err(|_| Ended)
+        answer.await.map_err(|_| StreamError::from(Ended))
     };
     let session = tokio::select! {
         biased;
@@ -113,6 +114,16 @@ async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, Str
         name: hello.actor.clone(),
         epoch: hello.epoch.unwrap_or_default(),
     })
+}
+
+/// Checks that an actor that knows its run follows the pool of this run.
+fn check_run(shared: &Shared, hello: &Hello) -> Result<(), StreamError> {
+    match (hello.run, shared.run.get()) {
+        (Some(got), Some(&expected)) if got != expected => {
+            Err(StreamError::OtherRun { name: hello.actor.clone(), got, expected })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The next message; `None` at the end of the stream.

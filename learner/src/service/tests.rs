@@ -1,13 +1,22 @@
 use ouro_game::Rng;
 use ouro_net::Generation;
 use ouro_proto::Hello;
+use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
+use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
+use ouro_proto::learner::v1::push_request::Message as Ask;
+use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_proto::trajectory::to_wire;
+use ouro_replay::testing::MemoryDisk;
 use ouro_replay::{
     AcceptedGame, Draw, EncodedTrajectory, GameSummary, Journal, Refusal, RefusalReason, Replay,
-    ReplayState, Trajectory,
+    ReplaySettings, ReplayState, Trajectory,
 };
+use ouro_service::GrpcServer;
+use ouro_service::server::Limits;
+use tokio_util::sync::DropGuard;
 
 mod pause;
+mod run;
 
 use super::*;
 use crate::alphazero::Positions;
@@ -54,6 +63,69 @@ impl Rules for Faulty {
     }
 }
 
+/// The hello of a new actor that does not know its run.
+fn hello() -> Hello {
+    let config = Arc::new(config().game);
+    Hello { actor: "a".to_owned(), epoch: None, answered: 0, config, version: 1, run: None }
+}
+
+/// A service over loopback without training.
+struct Served {
+    url: String,
+    replay: Arc<SharedReplay>,
+    disk: MemoryDisk,
+    server: DropGuard,
+}
+
+impl Served {
+    /// Serves the actors of `run`.
+    async fn start(settings: ReplaySettings, run: Option<RunId>) -> Self {
+        let config = config();
+        let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
+        let replay = Arc::new(SharedReplay::new(replay, Generation(0)));
+        let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
+        let disk = MemoryDisk::new();
+        let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
+        let (journal_writer, _) =
+            JournalWriter::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
+        let rules = crate::rules::rules(&config).expect("a valid configuration").into();
+        let delivered = watch::Sender::default().subscribe();
+        let kept = Arc::clone(&replay);
+        let intake =
+            Intake::new(rules, journal_writer, kept, progress, delivered, &config, stop.clone());
+        intake.welcome_actors(run);
+        let server = GrpcServer::bind(config.listen, Limits::default()).await;
+        let server =
+            server.expect("a free port").add_service(LearnerServiceServer::new(intake), &[]);
+        let url = format!("http://{}", server.local_addr());
+        tokio::spawn(server.run_until(stop.clone()));
+        Self { url, replay, disk, server: stop.drop_guard() }
+    }
+}
+
+/// The actor's end of a push.
+struct PushStream {
+    requests: mpsc::Sender<wire::PushRequest>,
+    responses: Streaming<wire::PushResponse>,
+}
+
+impl PushStream {
+    async fn open(url: String, hello: Hello) -> Self {
+        let (requests, stream) = mpsc::channel(128);
+        let hello = wire::PushRequest { message: Some(Ask::Hello(hello.into())) };
+        requests.send(hello).await.expect("the receiver is here");
+        let mut client = LearnerServiceClient::connect(url).await.expect("the port is open");
+        let responses = client.push(ReceiverStream::new(stream)).await.expect("a stream");
+        Self { requests, responses: responses.into_inner() }
+    }
+
+    /// The next answer, or the status that ends the stream.
+    async fn answer(&mut self) -> Result<Answer, Status> {
+        let response = self.responses.message().await?.expect("the stream is open");
+        Ok(response.message.expect("an answer"))
+    }
+}
+
 #[tokio::test]
 async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let config = config();
@@ -68,13 +140,7 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let delivered = watch::Sender::default().subscribe();
     let rules = Arc::new(Faulty);
     let intake = Intake::new(rules, journal_writer, replay, progress, delivered, &config, stop);
-    let hello = Hello {
-        actor: "a".to_owned(),
-        epoch: None,
-        answered: 0,
-        config: Arc::new(config.game.clone()),
-        version: 1,
-    };
+    let hello = hello();
     for sequence in 1..=config.intake.replay_threads as u64 + 1 {
         let message = to_wire(sequence, &random_game(sequence));
         match stream::examine(&intake.shared, &hello, message).await {

@@ -83,7 +83,7 @@ pub(crate) struct Actor {
 
 pub(crate) fn hello(actor: &str, epoch: Option<u64>, config: &GameConfig) -> wire::Hello {
     let (actor, config) = (actor.to_owned(), Arc::new(config.clone()));
-    Hello { actor, epoch, answered: 0, config, version: 1 }.into()
+    Hello { actor, epoch, answered: 0, config, version: 1, run: None }.into()
 }
 
 fn with_token<T>(message: T, token: Option<&str>) -> tonic::Request<T> {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ouro_game::GameConfig;
+use ouro_net::{RunId, RunIdError};
 
 use crate::learner::v1 as wire;
 use crate::text::brief;
@@ -42,6 +43,8 @@ pub struct Hello {
     pub config: Arc<GameConfig>,
     /// Record format version of the trajectories.
     pub version: u32,
+    /// Run whose pool the actor follows; `None` while the actor does not know it.
+    pub run: Option<RunId>,
 }
 
 /// Error in a hello.
@@ -64,6 +67,9 @@ pub enum HelloError {
     /// The configuration is not one of a known game.
     #[error("config_json is not a game configuration: {0}")]
     Config(String),
+    /// The run is malformed.
+    #[error(transparent)]
+    Run(#[from] RunIdError),
 }
 
 impl TryFrom<wire::Hello> for Hello {
@@ -81,8 +87,9 @@ impl TryFrom<wire::Hello> for Hello {
         }
         let config: GameConfig = serde_json::from_str(&hello.config_json)
             .map_err(|error| HelloError::Config(brief(&error.to_string())))?;
-        let wire::Hello { epoch, answered, version, .. } = hello;
-        Ok(Self { actor, epoch, answered, config: Arc::new(config), version })
+        let wire::Hello { epoch, answered, version, run, .. } = hello;
+        let run = if run.is_empty() { None } else { Some(run.parse()?) };
+        Ok(Self { actor, epoch, answered, config: Arc::new(config), version, run })
     }
 }
 
@@ -90,8 +97,9 @@ impl From<Hello> for wire::Hello {
     fn from(hello: Hello) -> Self {
         let config_json = serde_json::to_string(hello.config.as_ref())
             .expect("a game configuration serialises: it is plain data");
+        let run = hello.run.map(String::from).unwrap_or_default();
         let Hello { actor, epoch, answered, version, .. } = hello;
-        Self { actor, epoch, config_json, version, answered }
+        Self { actor, epoch, config_json, version, answered, run }
     }
 }
 
@@ -102,18 +110,21 @@ mod tests {
     fn hello() -> Hello {
         let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
         let (actor, config) = ("actor-0.local".to_owned(), Arc::new(config));
-        Hello { actor, epoch: Some(3), answered: 7, config, version: 1 }
+        Hello { actor, epoch: Some(3), answered: 7, config, version: 1, run: None }
     }
 
     #[test]
     fn a_hello_comes_back_from_the_wire_as_it_went() {
-        assert_eq!(Hello::try_from(wire::Hello::from(hello())), Ok(hello()));
+        for run in [None, Some(RunId::of(b"a run"))] {
+            let hello = Hello { run, ..hello() };
+            assert_eq!(Hello::try_from(wire::Hello::from(hello.clone())), Ok(hello));
+        }
     }
 
     #[test]
     fn what_is_no_name_or_no_game_is_refused_by_field() {
         type Spoil = fn(&mut wire::Hello);
-        let cases: [(Spoil, &str); 8] = [
+        let cases: [(Spoil, &str); 9] = [
             (|m| m.actor.clear(), "actor"),
             (|m| m.actor = "two words".to_owned(), "actor"),
             (|m| m.actor = "é".to_owned(), "actor"),
@@ -122,6 +133,7 @@ mod tests {
             (|m| m.config_json = r#"{"game":"chess"}"#.to_owned(), "config_json"),
             (|m| m.config_json = " ".repeat(MAX_CONFIG_BYTES + 1), "config_json"),
             (|m| m.config_json = format!(r#"{{"game":"{}\n"}}"#, "x".repeat(9_999)), "config_json"),
+            (|m| m.run = "another\n".repeat(999), "run"),
         ];
         for (spoil, field) in cases {
             let mut message = hello().into();

@@ -8,7 +8,7 @@ use super::*;
 fn hello() -> Hello {
     let config = GameConfig::by_name("tic_tac_toe").expect("it is in the box");
     let (actor, config) = ("a".to_owned(), Arc::new(config));
-    Hello { actor, epoch: None, answered: 0, config, version: 1 }
+    Hello { actor, epoch: None, answered: 0, config, version: 1, run: None }
 }
 
 fn played(action: u32, behaviour: f32, policy: &[(u32, f32)], value: f32) -> Move {

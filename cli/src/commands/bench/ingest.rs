@@ -204,7 +204,7 @@ fn measure(game: GameConfig, folder: &Path, arguments: &Arguments) -> Result<Mea
         .map(|stream| {
             let actor = format!("bench-{stream}");
             let config = Arc::new(game.clone());
-            let hello = Hello { actor, epoch: None, answered: 0, config, version: 1 };
+            let hello = Hello { actor, epoch: None, answered: 0, config, version: 1, run: None };
             let from = usize::from(stream) * games.len() / usize::from(arguments.streams);
             let games = Arc::clone(&games);
             clients.spawn(client::push(url.clone(), hello, games, from, stop.clone()))

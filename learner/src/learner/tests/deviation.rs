@@ -19,7 +19,8 @@ const HONEST: [&str; 3] = ["a", "b", "c"];
 
 async fn connect(address: SocketAddr, actor: &str) -> Actor {
     let config = Arc::new(config().game);
-    let hello = Hello { actor: actor.to_owned(), epoch: None, answered: 0, config, version: 1 };
+    let hello =
+        Hello { actor: actor.to_owned(), epoch: None, answered: 0, config, version: 1, run: None };
     let mut actor = Actor::connect(address, Ask::Hello(hello.into())).await.expect("a stream");
     actor.answer().await.expect("a welcome");
     actor
@@ -145,6 +146,7 @@ async fn an_actor_that_sends_only_wins_is_flagged_purged_and_never_trained_on_ag
         answered: 0,
         config: Arc::new(config.game.clone()),
         version: 1,
+        run: None,
     };
     let mut eve = Actor::connect(running.address, Ask::Hello(hello.into())).await.unwrap();
     match eve.answer().await.expect("no status") {

@@ -1,13 +1,8 @@
 //! The acknowledgements that an actor receives while the journal writer accepts no game.
 
-use ouro_proto::learner::v1::learner_service_client::LearnerServiceClient;
-use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
 use ouro_replay::testing::{Faults, MemoryDisk};
-use ouro_service::GrpcServer;
-use ouro_service::server::Limits;
-use tokio_util::sync::DropGuard;
 
 use super::*;
 use crate::testing::{fifo, won_game};
@@ -17,8 +12,7 @@ const POSITIONS: usize = 3;
 
 /// An actor with an open session. Only the test draws from the service's replay.
 struct Pushed {
-    requests: mpsc::Sender<wire::PushRequest>,
-    responses: Streaming<wire::PushResponse>,
+    stream: PushStream,
     replay: Arc<SharedReplay>,
     disk: MemoryDisk,
     _server: DropGuard,
@@ -26,58 +20,24 @@ struct Pushed {
 
 impl Pushed {
     async fn start(max_positions: u64) -> Self {
-        let config = config();
-        let replay = Replay::resume(fifo(max_positions, 1, 9), &ReplayState::default());
-        let replay = Arc::new(SharedReplay::new(replay.expect("possible"), Generation(0)));
-        let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
-        let disk = MemoryDisk::new();
-        let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
-        let (journal_writer, _) =
-            JournalWriter::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
-        let rules = crate::rules::rules(&config).expect("a valid configuration").into();
-        let intake = Intake::new(
-            rules,
-            journal_writer,
-            Arc::clone(&replay),
-            progress,
-            tokio::sync::watch::Sender::default().subscribe(),
-            &config,
-            stop.clone(),
-        );
-        intake.welcome_actors();
-        let server = GrpcServer::bind(config.listen, Limits::default()).await;
-        let server =
-            server.expect("a free port").add_service(LearnerServiceServer::new(intake), &[]);
-        let url = format!("http://{}", server.local_addr());
-        tokio::spawn(server.run_until(stop.clone()));
-
-        let (requests, stream) = mpsc::channel(128);
-        let hello = Hello {
-            actor: "a".to_owned(),
-            epoch: None,
-            answered: 0,
-            config: Arc::new(config.game),
-            version: 1,
-        };
-        let hello = wire::PushRequest { message: Some(Ask::Hello(hello.into())) };
-        requests.send(hello).await.expect("the receiver is here");
-        let mut client = LearnerServiceClient::connect(url).await.expect("the port is open");
-        let responses = client.push(ReceiverStream::new(stream)).await.expect("a stream");
-        let mut responses = responses.into_inner();
-        let welcome = responses.message().await.expect("no status").expect("an answer").message;
-        assert!(matches!(welcome, Some(Answer::Welcome(_))), "{welcome:?}");
-        Self { requests, responses, replay, disk, _server: stop.drop_guard() }
+        let Served { url, replay, disk, server } =
+            Served::start(fifo(max_positions, 1, 9), None).await;
+        let mut stream = PushStream::open(url, hello()).await;
+        let welcome = stream.answer().await;
+        assert!(matches!(welcome, Ok(Answer::Welcome(_))), "{welcome:?}");
+        Self { stream, replay, disk, _server: server }
     }
 
     async fn send(&self, sequence: u64) {
         let message = Some(Ask::Trajectory(to_wire(sequence, &won_game())));
-        self.requests.send(wire::PushRequest { message }).await.expect("the stream is open");
+        let requests = &self.stream.requests;
+        requests.send(wire::PushRequest { message }).await.expect("the stream is open");
     }
 
     /// Watermark and pause of the next acknowledgement.
     async fn answer(&mut self) -> (u64, u32) {
-        let answer = self.responses.message().await.expect("no status").expect("an answer");
-        let Some(Answer::Ack(ack)) = answer.message else { panic!("{answer:?}") };
+        let answer = self.stream.answer().await;
+        let Ok(Answer::Ack(ack)) = answer else { panic!("{answer:?}") };
         assert_eq!(ack.refusals, []);
         (ack.watermark, ack.pause_ms)
     }
