@@ -27,7 +27,7 @@ pub(super) trait IterativeSearch<'a> {
     /// Whether a decided value is final, whatever the depth.
     fn is_proof(&self) -> bool;
 
-    /// Whether all root actions but the best are known to lose, and to lose before the best one can.
+    /// Whether every root action but the best is proven to lose within the searched depth.
     fn is_forced(&self) -> bool {
         false
     }
