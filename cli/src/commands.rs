@@ -19,6 +19,7 @@ mod game_argument;
 mod games;
 mod generate;
 mod line_file;
+mod loss;
 mod match_games;
 mod method;
 mod purge;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     States(states::States),
+    Loss(loss::Loss),
     Purge(purge::Purge),
     #[command(subcommand)]
     Store(store::StoreCommand),
@@ -97,6 +99,7 @@ impl Command {
             Self::Backup(verb) => verb.run(output),
             Self::Restore(verb) => verb.run(output),
             Self::States(verb) => verb.run(output),
+            Self::Loss(verb) => verb.run(output),
             Self::Purge(verb) => verb.run(output),
             Self::Store(verb) => verb.run(output),
             Self::Token(verb) => verb.run(output),

@@ -31,6 +31,7 @@ mod game_traces;
 mod journal_writer;
 mod learner;
 mod loss;
+mod loss_by_age;
 pub mod metrics;
 mod model;
 mod optimizer;
@@ -59,6 +60,7 @@ pub use error::TrainError;
 #[cfg(feature = "simulation")]
 pub use learner::SimulatedLearner;
 pub use learner::{Learner, LearnerError};
+pub use loss_by_age::{AgeLoss, LossByAge, LossByAgeError, loss_by_age};
 pub use purge::StoppedJournal;
 pub use rebuild::{Rebuilt, rebuild_training_state};
 pub use reinforce::Reinforce;

@@ -15,6 +15,7 @@ mod docs;
 mod doctor;
 mod exam;
 mod games;
+mod loss;
 mod matches;
 mod metrics;
 mod purge;

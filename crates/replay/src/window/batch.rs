@@ -27,7 +27,7 @@ pub trait Item {
 }
 
 /// One sampled position.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Draw<T> {
     /// The game.
     pub item: Arc<T>,
