@@ -32,6 +32,7 @@ mod show;
 mod snakgame;
 mod solve;
 mod states;
+mod stopped_run;
 mod store;
 mod strategy;
 mod style;

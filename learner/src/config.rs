@@ -122,6 +122,12 @@ impl Default for TrainingStateConfig {
 }
 
 impl Config {
+    /// The game as JSON, by which the journal and all weights of a run are recognised.
+    pub(crate) fn game_identity(&self) -> String {
+        serde_json::to_string(&self.game)
+            .expect("a game configuration serialises: it is plain data")
+    }
+
     /// The learner of the run with these settings in the folder `run`. The learner listens on
     /// `listen` and publishes to the arena at the URL `arena`.
     pub fn of_run(settings: &Settings, run: &Path, listen: SocketAddr, arena: String) -> Self {

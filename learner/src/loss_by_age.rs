@@ -126,8 +126,7 @@ pub fn loss_by_age(
         return Err(LossByAgeError::NoTargets);
     };
     let directory = &config.training_states.directory;
-    let game = serde_json::to_string(&config.game)
-        .expect("a game configuration serialises: it is plain data");
+    let game = config.game_identity();
     let disk = FolderDisk::open(&directory.join(JOURNAL))?;
     let (journal, _) = Journal::open(disk, game.as_bytes(), Options::default())?;
     let weights = match weights {

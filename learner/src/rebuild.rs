@@ -34,8 +34,7 @@ pub fn rebuild_training_state(
     run: Option<RunId>,
 ) -> Result<Option<Rebuilt>, LearnerError> {
     let directory = &config.training_states.directory;
-    let game = serde_json::to_string(&config.game)
-        .expect("a game configuration serialises: it is plain data");
+    let game = config.game_identity();
     let disk = FolderDisk::open(&directory.join(JOURNAL)).map_err(JournalWriterError::Journal)?;
     let (journal, _) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;

@@ -1,15 +1,14 @@
 //! `ouro loss`: the loss of a run's weights by the age of the games.
 
 use std::fmt::{self, Display, Formatter};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_learner::{AgeLoss, Config, LossByAge, LossByAgeError, loss_by_age};
+use ouro_learner::{AgeLoss, LossByAge, LossByAgeError, loss_by_age};
 use ouro_settings::{SETTINGS_FILE, Settings};
 
-use super::weights;
+use super::{stopped_run, weights};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -43,18 +42,10 @@ pub(crate) struct Loss {
 impl Loss {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let run = &self.run;
-        let directory = run.join("learner");
-        if !directory.join("journal").is_dir() {
-            return Err(Failure::no_input(format_args!(
-                "{}: no journal of a learner is here; name the folder of the run, which holds it",
-                directory.display()
-            )));
-        }
+        stopped_run::journal_owner(run)?;
         let settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
         let weights = self.weights.as_deref().map(weights::read).transpose()?;
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let arena = settings.deploy.url(&settings.deploy.arena);
-        let config = Config::of_run(&settings, run, any, arena);
+        let config = stopped_run::learner_config(&settings, run);
         let losses = loss_by_age(&config, weights, self.positions).map_err(failure)?;
         output.result(&losses, Table(&losses))?;
         Ok(ExitCode::SUCCESS)

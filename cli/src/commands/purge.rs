@@ -9,6 +9,7 @@ use ouro_learner::StoppedJournal;
 use ouro_replay::{JournalError, Purge as Note, RecordCount};
 use serde::Serialize;
 
+use super::stopped_run;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -66,13 +67,7 @@ struct Listed<'a> {
 
 impl Purge {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
-        let directory = self.run.join("learner");
-        if !directory.join("journal").is_dir() {
-            return Err(Failure::no_input(format_args!(
-                "{}: no journal of a learner is here; name the folder of the run, which holds it",
-                directory.display()
-            )));
-        }
+        let directory = stopped_run::journal_owner(&self.run)?;
         let mut journal = StoppedJournal::open(&directory).map_err(failure)?;
         let Some(name) = &self.actor else {
             list(&journal, output)?;

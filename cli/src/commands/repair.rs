@@ -1,6 +1,5 @@
 //! `ouro repair`: makes a damaged run usable again with what is left of it.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,12 +9,13 @@ use ouro_arena::store::{
     EmbeddedStore, LOG_FILE, Repair as Repaired, Run, RunStarted, SCHEMA_VERSION, Store,
     StoreError, WEIGHTS_FOLDER, repair,
 };
-use ouro_learner::{Config, rebuild_training_state, stored_run, training_states};
+use ouro_learner::{rebuild_training_state, stored_run, training_states};
 use ouro_net::{RunId, Weights};
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
+use super::stopped_run;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -126,8 +126,7 @@ fn training(run: &Path, settings: &Settings) -> Result<Result<String, String>, F
         let is_new = !run.join("learner").exists();
         return Ok(if is_new { Ok("none yet".to_owned()) } else { kept_states(run) });
     };
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let config = Config::of_run(settings, run, any, settings.deploy.url(&settings.deploy.arena));
+    let config = stopped_run::learner_config(settings, run);
     Ok(match rebuild_training_state(&config, &weights, id) {
         Ok(None) => kept_states(run),
         Ok(Some(rebuilt)) => Ok(format!(

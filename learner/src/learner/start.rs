@@ -91,8 +91,7 @@ pub(super) fn resume(
     config: &Config,
     rules: &dyn Rules,
 ) -> Result<(ResumedRun, Arc<SharedReplay>, Journal, DeviationWatch), LearnerError> {
-    let game = serde_json::to_string(&config.game)
-        .expect("a game configuration serialises: it is plain data");
+    let game = config.game_identity();
     let disk = FolderDisk::open(&config.training_states.directory.join(JOURNAL))
         .map_err(JournalWriterError::Journal)?;
     let (journal, opened) = Journal::open(disk, game.as_bytes(), Options::default())
