@@ -34,14 +34,15 @@ impl<G: Game> Tree<G> {
     }
 
     /// Which actions of a mover keep the proven value of a simultaneous root against every action
-    /// of the other player.
+    /// of the other player. A loser keeps all: an action that loses to one reply only is as good
+    /// as one that is refuted altogether, and better against a player who misses that reply.
     fn equilibrium(&self, index: usize, player: usize) -> Vec<bool> {
         let count = self.store.block(ROOT, index).len();
-        if self.store.node(ROOT).movers.len() != 2 {
+        let value = self.store.exact[player];
+        if self.store.node(ROOT).movers.len() != 2 || self.is_extreme(value, -1.0) {
             return vec![true; count];
         }
         let replies = self.store.block(ROOT, 1 - index).len();
-        let value = self.store.exact[player];
         let keeps = |action: usize, reply: usize| {
             let code = if index == 0 { action * replies + reply } else { reply * count + action };
             let child = self.store.joints.get(ROOT, code as u64);
@@ -49,6 +50,23 @@ impl<G: Game> Tree<G> {
                 && self.exact_step(ROOT, child, player) >= value
         };
         (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
+    }
+
+    /// Which edges share the policy of a mover that is proven to lose: those that some reply does
+    /// not refute, else those that were not refuted when this decision began. `None` if the mover
+    /// is not proven to lose or no such edge is left.
+    ///
+    /// The others had a prior of 0. With a share of the policy, their surprise would have no bound.
+    pub(super) fn resisting(&self, index: usize, player: usize) -> Option<Vec<bool>> {
+        let root = self.store.node(ROOT);
+        if !root.is_exact || !self.is_extreme(self.store.exact[player], -1.0) {
+            return None;
+        }
+        let block = self.store.block(ROOT, index);
+        let before = block.start - root.first as usize..block.end - root.first as usize;
+        let now = self.store.edges[block].iter().map(|edge| edge.prior > 0.0).collect();
+        let before = self.root.priors[before].iter().map(|&prior| prior > 0.0).collect();
+        [now, before].into_iter().find(|open: &Vec<bool>| open.contains(&true))
     }
 
     /// The allowed action of a mover that wins soonest, or resists longest in a lost position;

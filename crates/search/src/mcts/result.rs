@@ -171,6 +171,9 @@ impl<G: Game> Tree<G> {
             policy = priors();
         }
         keep_allowed(&mut policy, &allowed);
+        if let Some(resisting) = self.resisting(index, player) {
+            keep_allowed(&mut policy, &resisting);
+        }
         normalize(&mut policy);
         let (chosen, probability) = if self.root.gumbel.is_some() && !matching {
             let chosen = self.root.gumbel_choice(index, offset, edges, scale);

@@ -1,6 +1,7 @@
 //! Trees that are kept from one decision to the next.
 
 use ouro_game::battlesnake::{self, Small};
+use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
 use ouro_game::{Action, Game, Rng, Turn};
 use ouro_search::mcts::{FastSearch, FirstPlay, Noise, Objective};
@@ -173,4 +174,40 @@ fn listed_outcomes_count_against_the_size_of_a_tree() {
     };
     assert!(nodes(100) < 10, "{}", nodes(100));
     assert!(nodes(1_000) > 40, "{}", nodes(1_000));
+}
+
+#[test]
+fn the_policy_of_a_proven_loser_stays_among_the_actions_that_the_prior_allows() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    let config = SearchConfig {
+        simulations: 64,
+        noise: Some(Noise::default()),
+        forced_playouts: Some(2.0),
+        ..SearchConfig::default()
+    };
+    let mut search = Search::new(config, &game).unwrap();
+    let (mut decisions, mut lost) = (0, 0);
+    for seed in 0..60 {
+        let mut state = game.initial(&mut Rng::new(seed, "game"));
+        search.start(&game, &state, Rng::new(seed, "search"));
+        loop {
+            Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Rollout::new());
+            let decision = search.decide(&game);
+            let seat = &decision.seats[0];
+            for (share, prior) in seat.policy.iter().zip(&seat.prior) {
+                assert!(*share == 0.0 || *prior > 0.0, "{decision:?}");
+            }
+            assert!(seat.surprise() < 20.0, "{decision:?}");
+            decisions += 1;
+            let is_partly_refuted = seat.prior.contains(&0.0);
+            let is_lost = decision.proven && decision.values[seat.player] == -1.0;
+            lost += u32::from(is_lost && is_partly_refuted);
+            game.step(&mut state, &[seat.action; 2]).unwrap();
+            if game.turn(&state) == Turn::Over || !search.advance(&game, &[seat.action; 2], &state)
+            {
+                break;
+            }
+        }
+    }
+    assert!(lost > 10, "{lost} of {decisions}");
 }

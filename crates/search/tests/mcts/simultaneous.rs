@@ -2,7 +2,7 @@
 
 use ouro_game::{Game, Rng};
 use ouro_search::mcts::{KNOWN_PER_STEP, MAX_SIMULATIONS, Objective, Simultaneous};
-use ouro_search::{Scheduler, Search, SearchConfig, Uniform};
+use ouro_search::{Estimates, Evaluator, Leaf, Scheduler, Search, SearchConfig, Uniform};
 
 use crate::decide;
 use crate::matrix::{Matrix, exploitability, matrices};
@@ -77,6 +77,38 @@ fn a_move_that_wins_against_every_reply_is_proven_and_played() {
     assert_eq!(decision.values, [1.0, -1.0]);
     assert_eq!(decision.seats[0].action.0, 1);
     assert_eq!(decision.seats[0].policy, [0.0, 1.0, 0.0]);
+}
+
+/// The second player prefers its first action, and all values are 0.
+#[derive(Debug)]
+struct FirstColumn;
+
+impl Evaluator<Matrix> for FirstColumn {
+    fn evaluate(&mut self, game: &Matrix, leaves: &mut [Leaf<Matrix>], out: &mut Estimates) {
+        for leaf in leaves {
+            let (_, priors) = out.push(leaf.movers);
+            let (rows, columns) = priors.split_at_mut(game.action_count());
+            rows.fill(1.0);
+            columns.fill(0.01);
+            columns[0] = 0.99;
+        }
+    }
+}
+
+#[test]
+fn a_loser_prefers_the_action_that_loses_to_one_reply_only() {
+    // Every row wins against the first column, but only the third against the second column.
+    let mut payoffs = vec![vec![1.0, -1.0]; 6];
+    payoffs[2] = vec![1.0, 1.0];
+    let game = Matrix::new(payoffs).unwrap();
+    let state = game.initial(&mut Rng::new(0, "test"));
+    let config = SearchConfig { simulations: 2_000, ..SearchConfig::default() };
+    let decision = decide(&game, &state, &config, &mut FirstColumn, 1);
+    assert!(decision.proven && decision.values == [1.0, -1.0], "{decision:?}");
+    // The proof comes before all replies to the second column are known.
+    let loser = &decision.seats[1];
+    assert!(loser.visits[0] > loser.visits[1], "{loser:?}");
+    assert!(loser.policy == [0.0, 1.0] && loser.action.0 == 1, "{loser:?}");
 }
 
 #[test]
