@@ -7,9 +7,9 @@
 //! position is resolved once all of its movers have chosen. A *ply* is one choice and a *turn* one
 //! resolved position, so with four snakes a turn is four plies. Depths count turns.
 //!
-//! A chance node is not a ply. The [`Heuristic`](crate::Heuristic) may resolve it by an assumption. Otherwise its
-//! value is the expectation over its outcomes. If outcomes cannot be listed, it is the mean over
-//! [`CHANCE_SAMPLES`] draws from a generator that the position determines.
+//! A chance node is not a ply. The [`Heuristic`](crate::Heuristic) may resolve it by an assumption.
+//! Otherwise its value is the expectation over its outcomes. If outcomes cannot be listed, it is the
+//! mean over [`CHANCE_SAMPLES`] draws from a generator that the position determines.
 //!
 //! # Values
 //!
@@ -21,10 +21,11 @@
 //!
 //! # Contract
 //!
-//! Searches are deterministic unless they meet a deadline. A search with a deadline ends before it when
-//! no other action can become the best one. Of several best actions the lowest is found. [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
-//! [best-reply search](Paranoid::best_reply) or with [reductions](Paranoid::with_reductions). After the
-//! first search a searcher allocates nothing per node.
+//! Searches are deterministic unless they meet a deadline. A search with a deadline ends before it
+//! when no other action can become the best one. Of several best actions the lowest is found.
+//! [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
+//! [best-reply search](Paranoid::best_reply) or with [reductions](Paranoid::with_reductions). After
+//! the first search a searcher allocates nothing per node.
 
 mod chance;
 mod deepening;

@@ -1,4 +1,5 @@
-//! Move ordering. It affects the number of nodes, never the value.
+//! Move ordering. It affects the number of nodes, and the value only of searches that depend on
+//! it: best-reply search and reductions.
 
 use ouro_game::{Action, Game};
 
@@ -21,13 +22,12 @@ const REPLY_BITS: u32 = 14;
 pub(super) struct Ordering {
     /// The action of the last cut-off, by level and mover.
     killers: Vec<[Option<Action>; SEATS]>,
-    /// In games of two: the reply of the last cut-off, by level and the first mover's action,
+    /// Where two move: the reply of the last cut-off, by level and the first mover's action,
     /// `[levels, actions]`.
     killer_replies: Vec<Option<Action>>,
-    replies: Replies,
+    replies: ReplyTable,
     /// History heuristic: weight of the cut-offs of each action, `[players, actions]`.
     history: Vec<i32>,
-    players: usize,
     actions: usize,
     /// Actions to try with their scores, one range per node of the current path.
     queue: Vec<(i32, Action)>,
@@ -36,21 +36,13 @@ pub(super) struct Ordering {
 impl Ordering {
     /// Starts a search of a game.
     pub(super) fn start_search(&mut self, players: usize, actions: usize) {
-        (self.players, self.actions) = (players, actions);
+        self.actions = actions;
         self.killers.clear();
         self.killer_replies.clear();
         self.replies.start_search();
         self.history.clear();
         self.history.resize(players * actions, 0);
         self.queue.clear();
-    }
-
-    /// Whether the mover at `index` replies to the choice of a single other player.
-    ///
-    /// Statistics by that choice need 17 % fewer nodes in duels, to depth 8. Among four snakes, where a reply
-    /// depends on two further choices, they need 6 % more.
-    fn is_reply(&self, index: usize) -> bool {
-        self.players == 2 && index == 1
     }
 
     /// Queues the candidates of a mover in order and returns their range.
@@ -68,39 +60,39 @@ impl Ordering {
         let mover = frame.mover(index);
         let killer = self.killers.get(level).and_then(|killers| killers[mover]);
         let (mut remembered, mut killer_reply) = (remembered, None);
-        if self.is_reply(index) {
+        if is_reply(frame, index) {
             let first = frame.joint[frame.mover(0)];
             remembered = self.replies.get(key, first);
-            let place = level * self.actions + first.index();
-            killer_reply = self.killer_replies.get(place).copied().flatten();
+            let slot = level * self.actions + first.index();
+            killer_reply = self.killer_replies.get(slot).copied().flatten();
         }
         let start = self.queue.len();
-        for place in frame.range(index) {
-            let action = frame.candidate(place);
-            let worth = if remembered == Some(action) {
+        for candidate in frame.range(index) {
+            let action = frame.candidate(candidate);
+            let score = if remembered == Some(action) {
                 TABLE_MOVE
             } else {
-                let killed = if killer_reply == Some(action) {
+                let bonus = if killer_reply == Some(action) {
                     KILLER_REPLY
                 } else if killer == Some(action) {
                     KILLER
                 } else {
                     0
                 };
-                killed + self.history[mover * self.actions + action.index()]
+                bonus + self.history[mover * self.actions + action.index()]
             };
-            self.queue.push((worth, action));
+            self.queue.push((score, action));
         }
         let end = self.queue.len();
         // Equal scores sort by ascending action, so an unstable sort is enough; it does not
         // allocate.
-        self.queue[start..end].sort_unstable_by_key(|&(worth, action)| (-worth, action));
+        self.queue[start..end].sort_unstable_by_key(|&(score, action)| (-score, action));
         start..end
     }
 
     /// An action by its index in the queue.
-    pub(super) fn action(&self, place: usize) -> Action {
-        self.queue[place].1
+    pub(super) fn action(&self, queued: usize) -> Action {
+        self.queue[queued].1
     }
 
     /// Drops the actions from `start` on.
@@ -122,12 +114,12 @@ impl Ordering {
             self.killers.resize(level + 1, [None; SEATS]);
         }
         self.killers[level][mover] = Some(action);
-        if self.is_reply(index) {
-            let place = level * self.actions + frame.joint[frame.mover(0)].index();
-            if self.killer_replies.len() <= place {
+        if is_reply(frame, index) {
+            let slot = level * self.actions + frame.joint[frame.mover(0)].index();
+            if self.killer_replies.len() <= slot {
                 self.killer_replies.resize((level + 1) * self.actions, None);
             }
-            self.killer_replies[place] = Some(action);
+            self.killer_replies[slot] = Some(action);
         }
         let count = &mut self.history[mover * self.actions + action.index()];
         let left = left.min(1_000) as i32;
@@ -145,28 +137,36 @@ impl Ordering {
         key: u64,
         best: Action,
     ) {
-        if self.is_reply(index) {
+        if is_reply(frame, index) {
             self.replies.put(key, frame.joint[frame.mover(0)], best);
         }
     }
 }
 
-/// The best replies by position and the first mover's action. A new one replaces the old one at its
-/// place.
+/// Whether the mover at `index` replies to the choice of a single other player.
+///
+/// Statistics by that choice need 17 % fewer nodes in duels, to depth 8. Among four snakes, where a
+/// reply depends on two further choices, they need 6 % more.
+fn is_reply<G: Game>(frame: &Frame<G>, index: usize) -> bool {
+    index == 1 && frame.movers() == 2
+}
+
+/// The best replies by position and the first mover's action. A new one replaces the old one in its
+/// slot.
 #[derive(Debug)]
-struct Replies {
+struct ReplyTable {
     entries: Vec<(u64, Action)>,
     /// Mixed into all keys, so that entries of earlier searches are not found.
     search: u64,
 }
 
-impl Default for Replies {
+impl Default for ReplyTable {
     fn default() -> Self {
         Self { entries: vec![(0, Action::default()); 1 << REPLY_BITS], search: 0 }
     }
 }
 
-impl Replies {
+impl ReplyTable {
     fn start_search(&mut self) {
         self.search = self.search.wrapping_add(0x9e37_79b9_7f4a_7c15);
     }

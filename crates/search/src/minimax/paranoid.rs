@@ -13,7 +13,7 @@ use super::ordering::Ordering;
 use super::query::{
     MinimaxResult, NotToMove, Query, Searcher, Step, UNDECIDED, check, decided, undecided,
 };
-use super::table::{Bound, Table, key};
+use super::table::{Bound, Entry, Table, key};
 use crate::heuristic::Heuristic;
 
 /// Entries of the transposition table, as a power of two: 1.5 MiB.
@@ -26,8 +26,9 @@ const REDUCED_FROM: u32 = 3;
 /// iterative deepening, a transposition table and move ordering.
 ///
 /// The result equals that of [`Plain`](super::Plain), except with
-/// [reductions](Paranoid::with_reductions) or [best replies](Paranoid::best_reply). The partial result of an interrupted pass is
-/// usable, since each pass starts with the best action of the previous one.
+/// [reductions](Paranoid::with_reductions) or [best replies](Paranoid::best_reply). The partial
+/// result of an interrupted pass is usable, since each pass starts with the best action of the
+/// previous one.
 #[derive(Debug)]
 pub struct Paranoid<G: Game> {
     frames: Frames<G>,
@@ -83,7 +84,7 @@ impl<G: Game> Paranoid<G> {
     ///
     /// With c candidates for each of n opponents, a choice has n(c − 1) + 1 replies instead of cⁿ, so
     /// the same time suffices for a deeper search. With a single opponent nothing changes. With more, the
-    /// value depends on move ordering and is at least the paranoid one, so wins are not proven.
+    /// value depends on move ordering and is at least the paranoid one, so a win is not proven.
     pub fn best_reply() -> Self {
         Self { best_reply: true, ..Self::default() }
     }
@@ -91,10 +92,10 @@ impl<G: Game> Paranoid<G> {
     /// The same searcher with late move reductions (Hoki and Muramatsu 2012, "Efficiency of three
     /// forward-pruning techniques in shogi", Entertainment Computing 3).
     ///
-    /// With three or more turns left, every action but the first in move ordering is searched one turn
-    /// less deeply. It is searched again to the full depth if it then seems better for its player than
-    /// the actions before it. The value may differ from that of the full search. A value of a decided
-    /// game is correct.
+    /// Below the root, with three or more turns left, every action but the first in move ordering is
+    /// searched one turn less deeply. It is searched again to the full depth if it then seems better for
+    /// its player than the actions before it. The value may differ from that of the full search. A value
+    /// of a decided game is correct.
     pub fn with_reductions(self) -> Self {
         Self { reduces: true, ..self }
     }
@@ -113,8 +114,9 @@ impl<G: Game> Searcher<G> for Paranoid<G> {
         self.ordering.start_search(game.players(), game.action_count());
         self.table.start_search();
         let counter = NodeCounter::new(query.limits.deadline);
+        let rivals = game.alive(state).len().saturating_sub(1);
         let mut run =
-            Run { query, heuristic, memory: self, counter, turns: 0, tried: 0, best: None };
+            Run { query, heuristic, memory: self, counter, rivals, turns: 0, tried: 0, best: None };
         let memory = &mut *run.memory;
         memory.frames.open(0, &run.query, run.heuristic, &mut memory.mask);
         let root = memory.frames.get(0);
@@ -130,6 +132,8 @@ struct Run<'r, 'a, G: Game, E> {
     heuristic: &'r mut E,
     memory: &'r mut Paranoid<G>,
     counter: NodeCounter<'a>,
+    /// Number of other players alive at the root.
+    rivals: usize,
     /// Depth of this pass.
     turns: u32,
     /// Number of root actions searched in this pass.
@@ -217,7 +221,7 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     }
 
     fn is_proof(&self) -> bool {
-        !self.counter.averaged && (!self.memory.best_reply || self.query.game.players() <= 2)
+        !self.counter.averaged && self.all_reply()
     }
 
     fn is_forced(&self) -> bool {
@@ -239,6 +243,11 @@ struct PlyResult {
 }
 
 impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
+    /// Whether every opponent replies in every turn.
+    fn all_reply(&self) -> bool {
+        !self.memory.best_reply || self.rivals <= 1
+    }
+
     /// Value of the resolved state at `position`.
     fn visit(&mut self, position: NodePosition, window: Window) -> Result<f32, OutOfTime> {
         let Query { game, player, .. } = self.query;
@@ -270,7 +279,11 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
     ) -> Result<f32, OutOfTime> {
         let key = position.key;
         let known = self.memory.table.get(key);
-        if let Some(entry) = known.filter(|entry| u32::from(entry.turns) == position.horizon) {
+        let holds = |entry: &Entry| {
+            u32::from(entry.horizon) == position.horizon || entry.is_decided() && self.is_proof()
+        };
+        if let Some(entry) = known.filter(holds) {
+            self.counter.horizon |= entry.is_cut_off && !entry.is_decided();
             match entry.bound {
                 Bound::Exact => return Ok(entry.value),
                 Bound::Lower if entry.value >= window.beta => return Ok(entry.value),
@@ -279,6 +292,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                 Bound::Upper => window.beta = window.beta.min(entry.value.next_up()),
             }
         }
+        let was_cut_off = std::mem::take(&mut self.counter.horizon);
         self.memory.frames.open(position.level, &self.query, self.heuristic, &mut self.memory.mask);
         let reply = self.ply(position, 0, window, known.map(|entry| entry.action))?;
         let bound = if reply.value <= window.alpha {
@@ -288,8 +302,11 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         } else {
             Bound::Exact
         };
-        self.memory.table.put(key, reply.action, reply.value, position.horizon, bound);
-        Ok(reply.value)
+        let PlyResult { value, action } = reply;
+        let is_cut_off = self.counter.horizon;
+        self.memory.table.put(key, action, (value, bound), position.horizon, is_cut_off);
+        self.counter.horizon |= was_cut_off;
+        Ok(value)
     }
 
     /// Value of a chance node. Its outcomes are searched with the full window, since bounds of
@@ -330,20 +347,20 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         self.memory.variations.clear(ply);
         let own = mover == self.query.player;
         let worst = if own { f32::NEG_INFINITY } else { f32::INFINITY };
-        let waiting = self.memory.ordering.push(frame, level, index, key, remembered);
+        let queue = self.memory.ordering.push(frame, level, index, key, remembered);
         let mut best = PlyResult { value: worst, action: Action::default() };
-        for waits in waiting.clone() {
-            let replies = !own && self.memory.best_reply && waits > waiting.start;
+        for queued in queue.clone() {
+            let is_late = queued > queue.start;
+            let replies = !own && self.memory.best_reply && is_late;
             if replies && replied {
                 break;
             }
             self.counter.node()?;
-            let action = self.memory.ordering.action(waits);
+            let action = self.memory.ordering.action(queued);
             self.memory.frames.get_mut(level).joint[mover] = action;
             let below = NodePosition { ply: ply + 1, replied: replied || replies, ..position };
-            let is_late = waits > waiting.start && horizon - turns >= REDUCED_FROM;
             let mut known = None;
-            if self.memory.reduces && is_late {
+            if self.memory.reduces && is_late && horizon - turns >= REDUCED_FROM {
                 let short = NodePosition { horizon: horizon - 1, ..below };
                 let value = self.ply(short, index + 1, window, None)?.value;
                 let fails = if own { value <= window.alpha } else { value >= window.beta };
@@ -353,7 +370,8 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
                 Some(value) => value,
                 None => self.ply(below, index + 1, window, None)?.value,
             };
-            if if own { value > best.value } else { value < best.value } {
+            let is_better = if own { value > best.value } else { value < best.value };
+            if is_better {
                 best = PlyResult { value, action };
                 if window.alpha < value && value < window.beta {
                     self.memory.variations.improve(ply, Step { player: mover, action });
@@ -371,7 +389,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
             }
         }
         let Paranoid { frames, ordering, .. } = &mut *self.memory;
-        ordering.pop(waiting.start);
+        ordering.pop(queue.start);
         // A reply of the last turn is found by a single evaluation, so it is not worth storing.
         if turns + 1 < horizon {
             ordering.remember(frames.get(level), index, key, best.action);

@@ -147,7 +147,8 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
             let action = frame.candidate(place);
             frame.joint[mover] = action;
             let value = self.ply(level, turns, index + 1, ply + 1)?;
-            if if own { value > best } else { value < best } {
+            let is_better = if own { value > best } else { value < best };
+            if is_better {
                 best = value;
                 self.memory.variations.improve(ply, Step { player: mover, action });
             }

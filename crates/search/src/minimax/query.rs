@@ -89,7 +89,8 @@ pub struct MinimaxResult {
     pub value: f32,
     /// The value for every player; only [`MaxN`](super::MaxN) computes it.
     pub values: Option<Vec<f32>>,
-    /// Depth in turns to which all actions were searched.
+    /// Depth in turns of the last complete pass over the root actions. With reductions, lines with
+    /// late actions are searched less deeply.
     pub turns: u32,
     /// Whether the value is exact: no position was cut off at the horizon.
     pub complete: bool,

@@ -129,11 +129,11 @@ fn stopped_late(game: &Tree, turns: u32) -> Option<MinimaxResult> {
 #[test]
 fn a_late_loss_is_preferred_to_a_known_sooner_loss() {
     let mut late = 0;
-    for turns in 30..=100 {
-        // The first two actions lose after `turns` turns, the others after twenty.
+    for (turns, sooner) in (30..=120).flat_map(|turns| [14, 17, 20, 23, 26].map(|it| (turns, it))) {
+        // The first two actions lose after `turns` turns, the others sooner.
         let mut nodes = vec![Node::Choice(0, Vec::new())];
         let length = usize::try_from(turns).unwrap();
-        let lines = [length, length, 20, 20, 20];
+        let lines = [length, length, sooner, sooner, sooner];
         let actions = lines.map(|length| line(&mut nodes, length - 1, -1.0));
         nodes[0] = Node::Choice(0, actions.to_vec());
         let Some(found) = stopped_late(&Tree::of(2, nodes), turns) else { continue };

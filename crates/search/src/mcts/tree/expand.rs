@@ -184,7 +184,8 @@ pub(in crate::mcts) struct Forced {
     pub(in crate::mcts) chance: bool,
 }
 
-/// Plays chance with one outcome, and what else is `forced`. Calls `stepped` with every state on the way and returns the turn of the last one.
+/// Plays chance with one outcome, and what else is `forced`. Calls `stepped` with every state on
+/// the way and returns the turn of the last one.
 pub(in crate::mcts) fn play_forced<G: Game>(
     game: &G,
     state: &mut G::State,
