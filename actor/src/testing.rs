@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameConfig};
-use ouro_net::{ContentHash, Engine, Generation, Weights, WeightsMeta};
+use ouro_net::{Architecture, ContentHash, Engine, Generation, ValueRange, Weights, WeightsMeta};
 use ouro_players::OpponentShares;
 use ouro_replay::Trajectory;
 use ouro_settings::PlayConfig;
-use ouro_testkit::network::{spec_of, tiny};
+use ouro_testkit::network::spec_of;
 
 use crate::roster::Member;
 use crate::{ActorConfig, Entry, Roster, Worker, WorkerSettings};
@@ -20,7 +20,8 @@ pub(crate) fn config() -> GameConfig {
 
 /// Random weights for a game, different for each generation.
 pub(crate) fn weights_for<G: Game>(game: &G, generation: u32) -> Weights {
-    let spec = spec_of(game, tiny());
+    let architecture = Architecture::Mlp { layers: 1, hidden: 8, value: ValueRange::Tanh };
+    let spec = spec_of(game, architecture);
     let meta = WeightsMeta { game: "{}".to_owned(), generation: Generation(generation), step: 0 };
     let weights = Weights::initialize(spec, meta, u64::from(generation)).unwrap();
     // Fresh policies are almost uniform and hard to distinguish; larger weights separate them.

@@ -11,14 +11,14 @@
 //! then has `sims` more simulations, or `ms` more time, than the tree has already. `fresh` starts
 //! every move with a new tree. A proven position ends a search at once.
 //!
-//! `leaves=N` evaluates up to N leaves of a tree at once. `threads=N` evaluates a batch on N threads; without
-//! `leaves`, it also sets `leaves=N`. One thread searches the tree itself. More leaves at once make a search
-//! faster and, for the same number of simulations, weaker.
+//! `leaves=N` evaluates up to N leaves of a tree at once. `threads=N` evaluates a batch on N threads;
+//! without `leaves`, it also sets `leaves=N`. One thread searches the tree itself. More leaves at once
+//! make a search faster and, for the same number of simulations, weaker.
 //!
 //! Contract: with `sims`, a choice depends only on the earlier requests of its game and seat, on the
 //! position and on the generator of its request, bit for bit, whatever other requests are in the call.
-//! The number of games must fit the memory of the trees. With `ms`, a choice is late by at most one batch of leaves: one call of the network, or `leaves` rollouts,
-//! or some tenths of a millisecond.
+//! The number of games must fit the memory of the trees. With `ms`, a choice is late by at most one
+//! batch of leaves: one call of the network, or `leaves` rollouts, or some tenths of a millisecond.
 
 mod clock_poller;
 mod kept_trees;
@@ -315,6 +315,16 @@ enum Budget {
     Time(Duration, Arc<dyn Clock>),
 }
 
+impl Budget {
+    /// When a search that starts now has to end; `None` without a time limit.
+    fn end(&self) -> Option<Duration> {
+        match self {
+            Self::Simulations => None,
+            Self::Time(time, clock) => Some(clock.monotonic().saturating_add(*time)),
+        }
+    }
+}
+
 /// Monte Carlo tree search as a player. See the [module](self).
 #[derive(Debug)]
 struct Mcts<G: Game> {
@@ -366,18 +376,16 @@ impl<G: Game> Mcts<G> {
 
     /// Searches a chunk of requests, at most `trees`.
     fn search(&mut self, game: &G, requests: &mut [Request<'_, G>]) {
+        // Finding the position in a kept tree takes part of the time.
+        let end = self.budget.end();
         for request in requests {
             let Some(search) = self.started(game, request) else { return };
             self.searches.push(search);
         }
         let searches = &mut self.searches[..];
-        match &self.budget {
-            Budget::Simulations => {
-                self.scheduler.run(game, searches, self.evaluator.as_mut());
-            }
-            Budget::Time(time, clock) => {
-                let start = clock.monotonic();
-                let mut poller = ClockPoller::new(start);
+        match (&self.budget, end) {
+            (Budget::Time(_, clock), Some(end)) => {
+                let mut poller = ClockPoller::new(clock.monotonic());
                 loop {
                     let step = self.scheduler.step(game, searches, self.evaluator.as_mut());
                     if step.is_idle() {
@@ -385,13 +393,14 @@ impl<G: Game> Mcts<G> {
                     }
                     if poller.is_due(step.leaves + step.known) {
                         let now = clock.monotonic();
-                        if now.saturating_sub(start) >= *time {
+                        if now >= end {
                             break;
                         }
                         poller.record_poll(now);
                     }
                 }
             }
+            _ => self.scheduler.run(game, searches, self.evaluator.as_mut()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ouro_game::{Game, PlaneShape};
-use ouro_net::{Architecture, Engine, Generation, NetSpec, Weights, WeightsMeta};
+use ouro_net::{Architecture, Engine, Generation, NetSpec, ValueRange, Weights, WeightsMeta};
 
 use crate::selection::SelectionError;
 
@@ -53,6 +53,15 @@ pub enum FitError {
         /// Players of the game.
         players: usize,
     },
+    /// The network's value is a return, where outcomes are compared.
+    #[error(
+        "net {net} estimates returns, but minimax and maxn compare its value with outcomes; \
+         use weights trained with net.value = \"tanh\" or \"outcome\""
+    )]
+    Returns {
+        /// The player's name.
+        net: String,
+    },
     /// The game has no duel whose network could evaluate its end.
     #[error(
         "player {net} names a network for duels, but {game} has no duel with these settings; leave duel out"
@@ -83,12 +92,14 @@ pub enum FitError {
     Selection(#[from] SelectionError),
 }
 
-/// The smallest network that fits a game, to check the names of players before there are weights.
+/// The smallest network that fits a game, to check the names of players before there are weights. It
+/// estimates outcomes, or returns in a game of one player.
 pub fn smallest_network<G: Game>(game: &G) -> Arc<Engine> {
+    let value = if game.players() == 1 { ValueRange::Unbounded } else { ValueRange::Tanh };
     let spec = NetSpec {
         planes: game.planes(),
         actions: game.action_count(),
-        architecture: Architecture::Conv { channels: 1, layers: 1, hidden: 1 },
+        architecture: Architecture::Mlp { layers: 1, hidden: 1, value },
     };
     let meta = WeightsMeta { game: String::new(), generation: Generation(0), step: 0 };
     let weights = Weights::initialize(spec, meta, 0);
@@ -119,6 +130,14 @@ pub(crate) fn fits<G: Game>(name: &str, engine: &Engine, game: &G) -> Result<(),
         return Err(FitError::Players { net, game: G::NAME, players });
     }
     Ok(())
+}
+
+/// Checks that a network estimates outcomes.
+pub(crate) fn estimates_outcomes(name: &str, engine: &Engine) -> Result<(), FitError> {
+    match engine.spec().architecture.value_range() {
+        ValueRange::Unbounded => Err(FitError::Returns { net: name.to_owned() }),
+        ValueRange::Tanh | ValueRange::Outcome => Ok(()),
+    }
 }
 
 /// The rules of the [duel](Game::duel) of a game, after checking that a network reads the features of

@@ -10,7 +10,7 @@ use ouro_game::{ActionMask, Game};
 use ouro_net::{Engine, Scratch, expected_outcome};
 use ouro_search::Heuristic;
 
-use crate::net_fit::{FitError, duel_rules, fits};
+use crate::net_fit::{FitError, duel_rules, estimates_outcomes, fits};
 
 /// Scores lie inside this bound, since 1 is a won game.
 const BOUND: f32 = 0.999;
@@ -29,8 +29,13 @@ pub struct NetworkHeuristic<G: Game, E> {
 
 impl<G: Game, E> NetworkHeuristic<G, E> {
     /// A heuristic for `game`; `name` identifies the network in errors.
+    ///
+    /// # Errors
+    ///
+    /// The network does not fit the game, or its value is unbounded: a return, not an outcome.
     pub fn new(name: &str, engine: Arc<Engine>, game: &G, base: E) -> Result<Self, FitError> {
         fits(name, &engine, game)?;
+        estimates_outcomes(name, &engine)?;
         Ok(Self { network: Network::new(engine), duel: None, base })
     }
 
@@ -38,9 +43,11 @@ impl<G: Game, E> NetworkHeuristic<G, E> {
     ///
     /// # Errors
     ///
-    /// `game` has no [duel](Game::duel), or the network does not read the features of that duel.
+    /// `game` has no [duel](Game::duel), or the network does not read the features of that duel or has an
+    /// unbounded value.
     pub fn with_duel(self, name: &str, engine: Arc<Engine>, game: &G) -> Result<Self, FitError> {
         let rules = duel_rules(name, &engine, game)?;
+        estimates_outcomes(name, &engine)?;
         Ok(Self { duel: Some((rules, Network::new(engine))), ..self })
     }
 

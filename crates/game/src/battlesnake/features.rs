@@ -357,6 +357,11 @@ mod tests {
         }
         let solo = Config { solo: true, ..game.config().clone() };
         assert_eq!(Small::duel(&solo), None);
+        // The start of a duel is another, but its fixed hazards are part of the rules.
+        let start = |hazards| Some(Position { turn: 0, hazards, ..four.clone() });
+        let fixed = |hazards| Config { start: start(hazards), ..game.config().clone() };
+        assert_eq!(Small::duel(&fixed(vec![])), Some(pair.0.config().clone()));
+        assert_eq!(Small::duel(&fixed(vec![Point { x: 3, y: 3 }])), None);
     }
 
     #[test]

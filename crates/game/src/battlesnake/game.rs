@@ -179,8 +179,10 @@ impl<C: Cell, const W: usize, const S: usize> Game for Battlesnake<C, W, S> {
 
     fn duel(config: &Config) -> Option<Config> {
         let is_solo = config.solo || config.ruleset == Ruleset::Solo;
+        // The rules of a game take fixed hazards from its start.
+        let has_hazards = config.start.as_ref().is_some_and(|start| !start.hazards.is_empty());
         let duel = || Config { snakes: 2, start: None, ..config.clone() };
-        (config.snakes >= 2 && !is_solo).then(duel)
+        (config.snakes >= 2 && !is_solo && !has_hazards).then(duel)
     }
 
     fn observe(&self, state: &Self::State, player: usize, out: &mut [f32]) {

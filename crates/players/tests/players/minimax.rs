@@ -219,6 +219,16 @@ fn networks_that_do_not_fit_are_refused() {
     assert!(refused("minimax{depth=2,weights=nothing}").contains("nothing"));
     let unfit = refused("minimax{depth=2,weights=foreign}");
     assert!(unfit.contains("use weights trained for this board"), "{unfit}");
+    // A return is no outcome.
+    let architecture = Architecture::Mlp { layers: 1, hidden: 1, value: ValueRange::Unbounded };
+    let spec = NetSpec { planes: game.features().unwrap(), actions: 4, architecture };
+    let weights = Weights::initialize(spec, WeightsMeta::default(), 1).unwrap();
+    let returns = Arc::new(Engine::new(&weights));
+    for name in ["minimax{depth=2,weights=it}", "maxn{depth=2,weights=it}"] {
+        let built = player_with(name, &game, |_| Some(Arc::clone(&returns)));
+        let unfit = built.err().expect("refused").to_string();
+        assert!(unfit.contains("estimates returns") && unfit.contains("net.value"), "{unfit}");
+    }
     // Options of area control have no effect with a network.
     let both = refused("minimax{depth=2,weights=foreign,food=3}");
     assert!(both.contains("weights") && both.contains("food"), "{both}");
