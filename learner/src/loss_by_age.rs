@@ -35,9 +35,7 @@ const GAMES: usize = 1_024;
 /// Positions that are evaluated at once.
 const BATCH: usize = 256;
 
-/// Loss of weights on the games of a run, in rows of similar age: below 0, 0, 1, 2 to 3, 4 to 7, and so on. Rows
-/// without games are left out. The age of a game is the generation of the weights minus that of the weights that
-/// played it.
+/// Loss of weights on the games of a run, in rows of similar age.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LossByAge {
     /// Generation of the measured weights.

@@ -1,8 +1,9 @@
 //! A training state for a run that has lost all of its own.
 //!
 //! Training continues from published weights. The state of the optimiser and the weight average
-//! start anew. The replay is filled from the journal, except that a queue skips the games before
-//! the loss: they were trained on already.
+//! start anew. A window is refilled from the journal, without counting its games as new: training
+//! continues once as many new positions as the warm-up asks for have come. A queue skips the games
+//! before the loss, which were trained on already.
 
 use ouro_net::{Generation, RunId, Weights};
 use ouro_replay::journal::Options;
@@ -22,7 +23,7 @@ pub struct Rebuilt {
     pub generation: Generation,
     /// Its optimiser steps.
     pub step: u64,
-    /// Games of the journal that the replay will hold or has held.
+    /// Games of the journal with which the replay is refilled.
     pub games: u64,
 }
 
@@ -45,11 +46,12 @@ pub fn rebuild_training_state(
         Err(error) => return Err(error.into()),
     }
     let mut replay = ReplayState::default();
-    let start = match config.train.algorithm {
+    replay.cursor.next = journal.records();
+    replay.cursor.first = match config.train.algorithm {
         AlgorithmConfig::AlphaZero(_) => journal.oldest_record(),
         AlgorithmConfig::Reinforce(_) => journal.records(),
     };
-    (replay.cursor.first, replay.cursor.next) = (start, start);
+    let games = replay.cursor.next - replay.cursor.first;
     let algorithm = config.train.algorithm.name();
     let training_state = TrainingState {
         weights: weights.clone(),
@@ -62,6 +64,8 @@ pub fn rebuild_training_state(
         store_run(directory, run)?;
     }
     let meta = weights.meta();
-    let games = journal.records() - start;
     Ok(Some(Rebuilt { generation: meta.generation, step: meta.step, games }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,11 +8,14 @@ use ouro_game::{Action, ActionMask, Game, GameConfig, PlaneShape, Rng, Turn};
 use ouro_net::{
     Architecture, Generation, GlobalPooling, NetSpec, ValueRange, Weights, WeightsMeta, reference,
 };
+use ouro_replay::journal::Options;
 use ouro_replay::{
-    Deal, FifoSettings, Move, Ply, RecordHeader, ReplaySettings, SearchTarget, Seat, Trajectory,
+    Deal, FifoSettings, FolderDisk, Journal, Move, Ply, Record, RecordHeader, ReplaySettings,
+    SearchTarget, Seat, Trajectory,
 };
 
 use crate::config::{Config, DeviceChoice, TrainConfig};
+use crate::journal_writer::JOURNAL;
 
 /// Tic-tac-toe on the CPU with a tiny network.
 pub(crate) fn config() -> Config {
@@ -27,6 +30,23 @@ pub(crate) fn config() -> Config {
     config.replay.queue_positions = 64;
     config.training_states.every_steps = 2;
     config
+}
+
+/// Journals a short searched game of each of these generations, and returns the journal.
+pub(crate) fn journalled(config: &Config, generations: &[u32]) -> Journal {
+    let disk = FolderDisk::open(&config.training_states.directory.join(JOURNAL)).expect("a folder");
+    let game = config.game_identity();
+    let (mut journal, _) =
+        Journal::open(disk, game.as_bytes(), Options::default()).expect("a new journal");
+    journal.greet("tester", None).expect("the first epoch");
+    let payload = searched_game().encode().expect("a possible game");
+    for (sequence, &generation) in (1..).zip(generations) {
+        let generation = Generation(generation);
+        let record = Record { actor: "tester", epoch: 1, sequence, generation, payload: &payload };
+        journal.append(record).expect("the next game");
+    }
+    journal.commit().expect("there is room");
+    journal
 }
 
 /// The settings of a queue that deals whole games in order.

@@ -1,12 +1,11 @@
 use std::path::Path;
 
 use ouro_net::WeightsMeta;
-use ouro_replay::Record;
 
 use super::*;
 use crate::config::{AlphaZeroConfig, ReinforceConfig};
 use crate::loss::slow_log_policy;
-use crate::testing::{config, evaluate, searched_game};
+use crate::testing::{config, evaluate, journalled, searched_game};
 
 /// AlphaZero without augmentation in `directory`.
 fn alphazero(directory: &Path) -> Config {
@@ -17,30 +16,11 @@ fn alphazero(directory: &Path) -> Config {
     config
 }
 
-fn game_of(config: &Config) -> String {
-    serde_json::to_string(&config.game).unwrap()
-}
-
 /// Weights of this generation for the run.
 fn weights(config: &Config, generation: u32) -> Weights {
-    let meta = WeightsMeta { game: game_of(config), generation: Generation(generation), step: 0 };
+    let meta =
+        WeightsMeta { game: config.game_identity(), generation: Generation(generation), step: 0 };
     Weights::initialize(config.net_spec().unwrap(), meta, 11).unwrap()
-}
-
-/// Journals a game of each of these generations, and returns the journal.
-fn journalled(config: &Config, generations: &[u32]) -> Journal {
-    let disk = FolderDisk::open(&config.training_states.directory.join(JOURNAL)).unwrap();
-    let game = game_of(config);
-    let (mut journal, _) = Journal::open(disk, game.as_bytes(), Options::default()).unwrap();
-    journal.greet("tester", None).unwrap();
-    let payload = searched_game().encode().unwrap();
-    for (sequence, &generation) in (1..).zip(generations) {
-        let generation = Generation(generation);
-        let record = Record { actor: "tester", epoch: 1, sequence, generation, payload: &payload };
-        journal.append(record).unwrap();
-    }
-    journal.commit().unwrap();
-    journal
 }
 
 /// Cross-entropy, entropy of the targets and value loss of the game's two positions by a plain computation.

@@ -14,7 +14,8 @@ pub(super) struct Game {
     pub(super) name: u64,
     pub(super) positions: u32,
     pub(super) generation: Generation,
-    /// Weight of every position with an odd index.
+    /// Weights of the positions with an even and with an odd index.
+    pub(super) even: f32,
     pub(super) odd: f32,
     pub(super) is_void: bool,
 }
@@ -25,6 +26,7 @@ impl Game {
             name,
             positions,
             generation: Generation((name / 10) as u32),
+            even: 1.0,
             odd: 1.0,
             is_void: false,
         }
@@ -49,7 +51,7 @@ impl Item for Game {
     }
 
     fn weight(&self, position: u32) -> f32 {
-        if position % 2 == 1 { self.odd } else { 1.0 }
+        if position % 2 == 1 { self.odd } else { self.even }
     }
 }
 
@@ -164,9 +166,8 @@ fn nothing_is_sampled_before_there_is_enough() {
     assert_eq!((narrow.games(), narrow.sample(1, Generation(0)).is_ok()), (1, true));
     // Positions without copies cannot be drawn.
     let mut window = Window::new(settings(10));
-    let none = Game { odd: 0.0, ..Game::new(0, 0) };
-    window.insert(0, none).unwrap();
-    assert!(window.sample(1, Generation(0)).is_err());
+    window.insert(0, Game { even: 0.0, odd: 0.0, ..Game::new(0, 8) }).unwrap();
+    assert_eq!((window.positions(), window.sample(1, Generation(0)).is_err()), (8, true));
 }
 
 #[test]
