@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Train(Box<train::Arguments>),
     #[command(subcommand)]
     Config(config::Config),
-    /// List the games in the box.
+    /// List the included games.
     Games,
     /// Play a game at random and write its record.
     Record(record::Arguments),

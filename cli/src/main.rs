@@ -22,7 +22,7 @@ struct Arguments {
     /// Print JSON instead of text.
     #[arg(long, global = true)]
     json: bool,
-    /// What to do; without a verb, `train`.
+    /// What to do; without a command, `train`.
     #[command(subcommand)]
     command: Option<Command>,
 }

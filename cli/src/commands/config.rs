@@ -50,7 +50,7 @@ pub(crate) struct Explain {
 }
 
 impl Config {
-    /// Runs the verb.
+    /// Runs the command.
     pub(super) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Print(Print { what }) => print(&what, output),

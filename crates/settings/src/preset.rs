@@ -154,7 +154,7 @@ impl Settings {
         Self { train: TrainConfig { schedule, ..self.train }, ..self }
     }
 
-    /// These settings for a short training, whose step size falls over `steps`. More of the time goes into
+    /// These settings for a short training, whose learning rate falls over `steps`. More of the time goes into
     /// new games (`docs/results.md`): positions are drawn 3 times instead of 4, games against the pool are
     /// rare, because their search serves one learning seat instead of two, and matches have less time.
     fn within_steps(self, steps: u64) -> Self {
@@ -264,9 +264,8 @@ fn opening(time: u32) -> Temperature {
     Temperature::Until { time, before: 1.0, after: 0.0 }
 }
 
-/// A search that explores. `noise` is the sum of the Dirichlet concentrations. The concentration
-/// per move is about ten divided by the usual number of legal moves. Visits that forced playouts
-/// add are removed from the policy target.
+/// A search that explores. `noise` is the sum of the Dirichlet concentrations, which the legal
+/// moves share equally. Visits that forced playouts add are removed from the policy target.
 fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfig {
     SearchConfig {
         noise: Some(Noise { total: noise, ..Noise::default() }),

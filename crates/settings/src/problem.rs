@@ -1,9 +1,10 @@
 //! Validation of all settings, before a process opens a port or creates a file.
 //!
 //! Every process checks the whole file. A mistake in the section of one process therefore stops the
-//! others too. Player names are not checked here: the arena checks them when it builds the players.
+//! others too. Player names are hardly checked here: the arena checks them when it builds the players.
 
 use ouro_net::{NetSpec, ValueRange};
+use ouro_players::registry::Options;
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
 use crate::error::SettingError;
@@ -30,6 +31,7 @@ impl Settings {
         self.gate()?;
         self.deploy.validate()?;
         self.opponent_policy()?;
+        self.compared_values()?;
         self.search()
     }
 
@@ -62,6 +64,32 @@ impl Settings {
         }
         if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_)) {
             return error("REINFORCE trains one policy: set it to false");
+        }
+        Ok(())
+    }
+
+    /// Checks that a network of returns is not the evaluation of `minimax` or `maxn`, which compare it
+    /// with outcomes.
+    fn compared_values(&self) -> Result<(), SettingError> {
+        if self.net.value_range() != ValueRange::Unbounded {
+            return Ok(());
+        }
+        let compares = |name: &str| {
+            Options::parse(name).is_ok_and(|options| {
+                matches!(options.player(), "minimax" | "maxn") && options.has("weights")
+            })
+        };
+        let players = [
+            ("arena.player", std::slice::from_ref(&self.arena.player)),
+            ("actor.scripted.players", &self.actor.scripted.players[..]),
+            ("actor.demonstrations.players", &self.actor.demonstrations.players[..]),
+        ];
+        for (key, names) in players {
+            if let Some(name) = names.iter().find(|name| compares(name)) {
+                let remedy = "it compares the network's value with outcomes, but net.value = \
+                    \"unbounded\" learns returns: choose \"tanh\", or a player without weights";
+                return Err(SettingError::new(key, format!("{name:?}"), remedy));
+            }
         }
         Ok(())
     }
@@ -152,6 +180,19 @@ mod tests {
         );
         let settings = crate::Settings { net: settings.net, ..Preset::Duel7x7.settings() };
         assert_eq!(settings.validate(), Ok(()));
+    }
+
+    #[test]
+    fn a_network_of_returns_evaluates_no_position_of_minimax() {
+        let mut settings = Preset::ReinforceDuel.settings();
+        for allowed in ["minimax{depth=1}", "net{weights=self}"] {
+            settings.arena.player = allowed.to_owned();
+            assert_eq!(settings.validate(), Ok(()));
+        }
+        settings.arena.player = "minimax{depth=1,weights=self}".to_owned();
+        let error = settings.validate().expect_err("returns").to_string();
+        let start = "arena.player is \"minimax{depth=1,weights=self}\"; it compares";
+        assert!(error.starts_with(start) && error.contains("choose \"tanh\""), "{error}");
     }
 
     #[test]

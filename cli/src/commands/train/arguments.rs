@@ -10,7 +10,7 @@ use ouro_settings::arguments::{
     MetricsArguments, StoreArguments, TraceArguments, WebArguments, WeightsArguments,
 };
 
-/// Train by self-play in one process, until Ctrl-C. `ouro` without a verb does the same.
+/// Train by self-play in one process, until Ctrl-C. `ouro` without a command does the same.
 ///
 /// On a terminal a panel shows the state of the run. Elsewhere, and with --json, each event is a
 /// line of JSON (docs/events.md).
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
     /// give the same games, weights and verdicts, bit for bit.
     #[arg(long)]
     pub(super) deterministic: bool,
-    /// With --deterministic: end once generation N is judged.
+    /// With --deterministic: end once generation N has a verdict.
     #[arg(long, value_name = "N")]
     pub(super) generations: Option<u32>,
 }

@@ -1,11 +1,11 @@
-//! The step size as a pure function of the step. A resumed run continues it without saved state.
+//! The learning rate as a pure function of the step. A resumed run continues it without saved state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SettingError;
 
-/// How the step size changes over a run, as a factor of `train.learning_rate`; the warm-up comes
+/// How the learning rate changes over a run, as a factor of `train.learning_rate`; the warm-up comes
 /// on top.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

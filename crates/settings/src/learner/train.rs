@@ -19,12 +19,14 @@ pub struct TrainConfig {
     /// Factor of every reward.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub reward_scale: f32,
-    /// Step size after the warm-up, before the schedule.
+    /// Learning rate after the warm-up, before the schedule.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
-    /// Steps over which the step size rises linearly; 0 for none.
+    /// Steps over which the learning rate rises linearly; 0 for none.
     pub warmup_steps: u64,
-    /// Decoupled weight decay; biases and norms do not decay.
+    /// Decoupled weight decay. Each step shrinks weights by this times the learning rate; biases and norms keep their
+    /// values. Over a run, weights shrink by `exp(-weight_decay · sum of the learning rates)`: 0.05 % for 0.0001 and
+    /// 4,700 steps of 0.001 on average.
     #[schemars(range(min = 0, max = 1))]
     pub weight_decay: f32,
     /// The gradient of all parameters together is scaled down to this L2 norm.
@@ -42,7 +44,7 @@ pub struct TrainConfig {
     pub algorithm: AlgorithmConfig,
     /// How a gradient becomes a step.
     pub optimizer: OptimizerConfig,
-    /// How the step size changes over the run.
+    /// How the learning rate changes over the run.
     pub schedule: LearningRateSchedule,
     /// Which weights are published.
     pub average: WeightAveraging,
