@@ -25,6 +25,9 @@ pub use board::Board;
 pub use solver::{Outcome, Score, Solver};
 pub use state::{State, StateError};
 
+/// Planes before those of completing cells and of rows were added.
+const EARLIER_CHANNELS: [usize; 1] = [3];
+
 /// The size of the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -177,16 +180,26 @@ impl Game for ConnectFour {
         }
     }
 
-    /// Planes: own stones, the opponent's stones, cells where a stone can land now.
+    /// Planes: own stones, the opponent's stones, cells where a stone can land now, empty cells that
+    /// complete a line of the player's and of the opponent's stones, and every second row from the
+    /// top, whose cells the second player gets if both only fill columns.
     fn planes(&self) -> PlaneShape {
-        PlaneShape { channels: 3, height: self.board.height(), width: self.board.width() }
+        PlaneShape { channels: 6, height: self.board.height(), width: self.board.width() }
+    }
+
+    fn earlier_channels(&self) -> &'static [usize] {
+        &EARLIER_CHANNELS
     }
 
     fn observe(&self, state: &State, player: usize, out: &mut [f32]) {
+        let (own, other) = (state.stones[player % 2], state.stones[1 - player % 2]);
         let sets = [
-            state.stones[player % 2],
-            state.stones[1 - player % 2],
+            own,
+            other,
             state.board.playable(state.taken()),
+            state.board.completing(own, state.taken()),
+            state.board.completing(other, state.taken()),
+            state.board.upper_rows(),
         ];
         let cells = sets.iter().flat_map(|set| {
             (0..self.board.height()).flat_map(move |row| {

@@ -374,3 +374,27 @@ fn positions_of_random_games_come_from_every_part_of_them_and_are_not_over() {
     let again = game.random_position(&mut Rng::new(3, "positions"));
     assert_eq!(again, game.random_position(&mut Rng::new(3, "positions")));
 }
+
+#[test]
+fn planes_show_stones_landing_cells_completing_cells_and_every_second_row() {
+    let game = game(7, 6);
+    // X has three in the lowest row, so column 4 completes it; O has three in column 7.
+    let state = game.position("172737").expect("legal moves");
+    let seen = |player| {
+        let mut planes = vec![f32::NAN; game.planes().len()];
+        game.observe(&state, player, &mut planes);
+        let set = |plane: &[f32]| -> Vec<(usize, usize)> {
+            (0..42).filter(|&at| plane[at] == 1.0).map(|at| (at % 7 + 1, at / 7)).collect()
+        };
+        planes.chunks(42).map(set).collect::<Vec<_>>()
+    };
+    let (first, second) = (seen(0), seen(1));
+    assert_eq!(first[0], [(1, 0), (2, 0), (3, 0)]);
+    assert_eq!(first[1], [(7, 0), (7, 1), (7, 2)]);
+    assert_eq!(first[2], [(4, 0), (5, 0), (6, 0), (1, 1), (2, 1), (3, 1), (7, 3)]);
+    assert_eq!((&first[3], &first[4]), (&vec![(4, 0)], &vec![(7, 3)]));
+    assert!(first[5].len() == 21 && first[5].iter().all(|(_, row)| row % 2 == 1));
+    // The other player sees the same, with the sides exchanged.
+    let exchanged = [1, 0, 2, 4, 3, 5].map(|plane| first[plane].clone());
+    assert_eq!(second, exchanged);
+}
