@@ -112,7 +112,7 @@ impl Preset {
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
-                let settings = settings.within_steps(4_500);
+                let settings = settings.within_steps(4_200);
                 // Random openings reach positions that strong self-play rarely visits but that weak
                 // opponents lead to.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
