@@ -17,7 +17,7 @@ use crate::error::TrainError;
 
 #[cfg(feature = "gpu")]
 use gpu::open as open_gpu;
-pub use kernels::KernelTimes;
+pub use kernels::{KernelTime, KernelTimes};
 
 #[cfg(feature = "gpu")]
 mod gpu;

@@ -45,6 +45,7 @@ mod rules;
 mod run_file;
 mod service;
 mod status;
+mod tower;
 mod trainer;
 mod training_loop;
 mod training_state;

@@ -160,6 +160,12 @@ impl Net {
         self.running.is_some()
     }
 
+    /// The trained tensors in order, as vectors without gradients.
+    pub fn trained_tensors(&self) -> Vec<Tensor<1>> {
+        let places = self.layout.trained().map(|(_, place)| place);
+        places.map(|place| self.trained.clone().narrow(0, place.start, place.len())).collect()
+    }
+
     /// The tensors from index `first` on, for passes without gradients.
     pub fn untracked(&self, first: usize) -> Parameters {
         self.cut(first, |tensor| tensor)
@@ -209,6 +215,12 @@ impl Parameters {
         self.pass(mode).run_heads(features)
     }
 
+    /// Features of the heads of a residual tower, `[batch, values]`, to logits and values. The tensors
+    /// must be those of the heads.
+    pub fn linear_heads(&self, policy: Tensor<2>, value: Tensor<2>) -> Outputs {
+        self.pass(Mode::Train).run_linear_heads(policy, value)
+    }
+
     /// A pass with running statistics that returns the results of every layer, by name, as
     /// `[batch, values]`.
     pub fn trace(&self, planes: Tensor<4>) -> Vec<(String, Tensor<2>)> {
@@ -219,13 +231,18 @@ impl Parameters {
 
     /// The gradient of the trained tensors from a backward pass, as one untracked vector.
     pub fn gradient(&self, gradients: &mut Gradients) -> Tensor<1> {
+        Tensor::cat(self.gradients(gradients), 0)
+    }
+
+    /// The same, tensor by tensor.
+    pub fn gradients(&self, gradients: &mut Gradients) -> Vec<Tensor<1>> {
         let ranges = self.layout.ranges[self.first..].iter();
         let trained = self.tensors.iter().zip(ranges).filter(|(_, place)| place.0);
         let part = |(tensor, _): (&Tensor<1>, _)| {
             let gradient = tensor.grad_remove(gradients);
             gradient.unwrap_or_else(|| tensor.clone().inner().zeros_like())
         };
-        Tensor::cat(trained.map(part).collect(), 0)
+        trained.map(part).collect()
     }
 }
 

@@ -18,6 +18,7 @@ use crate::export::ExportCheck;
 use crate::loss::{DeviceLoss, LossTerms};
 use crate::model::{Mode, Net, planes_tensor, read, vector};
 use crate::optimizer::{Optimizer, OptimizerState};
+use crate::tower::Tower;
 use crate::weight_average::WeightAverage;
 
 /// Loss, gradient norm and learning rate of a step.
@@ -78,6 +79,8 @@ pub struct Trainer<A> {
     net: Net,
     /// Forward and backward pass of a residual tower on the CPU, several times as fast as burn.
     trunk: Option<Trunk>,
+    /// The same on a GPU; there burn is slower still.
+    tower: Option<Tower>,
     optimizer: Optimizer,
     average: Option<WeightAverage>,
     step: u64,
@@ -126,13 +129,26 @@ impl<A: Algorithm> Trainer<A> {
         };
         let (game, step) = (meta.game, meta.step);
         let trunk = if device.is_cpu() { Trunk::new(&spec) } else { None };
-        Ok(Self { algorithm, config, spec, game, device, net, trunk, optimizer, average, step })
+        let tower = if device.is_cpu() { None } else { Tower::new(&spec) };
+        Ok(Self {
+            algorithm,
+            config,
+            spec,
+            game,
+            device,
+            net,
+            trunk,
+            tower,
+            optimizer,
+            average,
+            step,
+        })
     }
 
-    /// The same trainer without the fast CPU trunk, for comparisons. Burn computes everything.
+    /// The same trainer without passes of our own, for comparisons. Burn computes everything.
     #[must_use]
-    pub fn without_cpu_trunk(self) -> Self {
-        Self { trunk: None, ..self }
+    pub fn by_burn_alone(self) -> Self {
+        Self { trunk: None, tower: None, ..self }
     }
 
     /// Steps taken since the start of the run.
@@ -150,8 +166,10 @@ impl<A: Algorithm> Trainer<A> {
         self.net.update_statistics(statistics, self.config.norm_momentum);
         self.step += 1;
         if let Some(average) = &mut self.average {
-            let (trunk, device) = (self.trunk.as_mut(), self.device.plain());
-            let statistics = |net: &Net| batch_statistics(net, trunk, batch.planes(), device);
+            let (trunk, tower) = (self.trunk.as_mut(), self.tower.as_mut());
+            let device = self.device.plain();
+            let statistics =
+                |net: &Net| batch_statistics(net, trunk, tower, batch.planes(), device);
             average.update(&self.net, self.step, statistics, self.config.norm_momentum)?;
         }
         // Reading the loss waits for the device, so most steps skip it.
@@ -172,14 +190,17 @@ impl<A: Algorithm> Trainer<A> {
     /// Forward and backward pass.
     fn differentiate(&mut self, batch: &A::Batch) -> Result<Differentiated, TrainError> {
         batch.check(&self.spec)?;
-        match self.trunk.take() {
-            Some(mut trunk) => {
-                let done = self.differentiate_heads(batch, &mut trunk);
-                self.trunk = Some(trunk);
-                done
-            }
-            None => self.differentiate_all(batch),
+        if let Some(mut trunk) = self.trunk.take() {
+            let done = self.differentiate_heads(batch, &mut trunk);
+            self.trunk = Some(trunk);
+            return done;
         }
+        if let Some(mut tower) = self.tower.take() {
+            let done = self.differentiate_linear_heads(batch, &mut tower);
+            self.tower = Some(tower);
+            return done;
+        }
+        self.differentiate_all(batch)
     }
 
     /// Forward and backward pass by burn alone.
@@ -216,6 +237,39 @@ impl<A: Algorithm> Trainer<A> {
         let gradient = Tensor::cat(vec![gradient, parameters.gradient(&mut gradients)], 0);
         let statistics = std::iter::once(statistics).chain(outputs.statistics);
         Ok(Differentiated { loss, gradient, statistics: statistics.collect() })
+    }
+
+    /// Forward and backward pass with the tower on the device. Burn computes the linear layers of the
+    /// heads and the loss; the features of the heads are leaves of burn's graph.
+    fn differentiate_linear_heads(
+        &self,
+        batch: &A::Batch,
+        tower: &mut Tower,
+    ) -> Result<Differentiated, TrainError> {
+        let device = self.device.plain();
+        let first = tower.tensor_count();
+        let planes = planes_tensor(&self.spec, batch.planes().to_vec(), device);
+        let mut pass = tower.forward(&self.net, planes);
+        let features = pass.features().map(|one| Tensor::from_inner(one).require_grad());
+
+        let parameters = self.net.tracked(first);
+        let [policy, value] = features.clone();
+        let outputs = parameters.linear_heads(policy, value);
+        let loss = self.algorithm.loss(batch, &outputs, device)?;
+        let mut gradients = loss.total.backward();
+        let pulls = features.map(|one| {
+            let pull = one.grad_remove(&mut gradients);
+            pull.unwrap_or_else(|| one.inner().zeros_like())
+        });
+        let statistics = std::mem::take(&mut pass.statistics);
+        let [trunk, policy, value] = pass.backward(pulls);
+        // A head is a convolution with its norm, then linear layers, which burn differentiated.
+        let linear = parameters.gradients(&mut gradients);
+        let mut parts = trunk;
+        let (policy_linear, value_linear) = (&linear[3..5], &linear[8..]);
+        parts.extend(policy.into_iter().chain(policy_linear.iter().cloned()));
+        parts.extend(value.into_iter().chain(value_linear.iter().cloned()));
+        Ok(Differentiated { loss, gradient: Tensor::cat(parts, 0), statistics })
     }
 
     /// Computes loss and gradient on `batch` without a step.
@@ -299,10 +353,15 @@ fn trunk_features(
 fn batch_statistics(
     net: &Net,
     trunk: Option<&mut Trunk>,
+    tower: Option<&mut Tower>,
     planes: &[f32],
     device: &Device,
 ) -> Result<Vec<Tensor<1>>, TrainError> {
     let spec = net.layout().spec();
+    if let Some(tower) = tower {
+        let planes = planes_tensor(spec, planes.to_vec(), device);
+        return Ok(tower.forward(net, planes).statistics);
+    }
     let Some(trunk) = trunk else {
         let planes = planes_tensor(spec, planes.to_vec(), device);
         return Ok(net.untracked(0).forward(planes, Mode::Train).statistics);

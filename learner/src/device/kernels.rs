@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 /// Kernels that ran during a piece of work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelTimes {
     /// Number of launches.
     pub launches: usize,
@@ -17,6 +17,17 @@ pub struct KernelTimes {
     pub busy: Duration,
     /// From the start of the first kernel to the end of the last.
     pub span: Duration,
+    /// The kernels by their names in the backend, the longest time first; only timed launches.
+    pub by_name: Vec<(&'static str, KernelTime)>,
+}
+
+/// All launches of one kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelTime {
+    /// Number of launches.
+    pub launches: usize,
+    /// Sum of their times.
+    pub busy: Duration,
 }
 
 #[cfg(feature = "gpu")]
@@ -30,6 +41,7 @@ pub(super) fn measure<T>(_: std::time::Instant, work: impl FnOnce() -> T) -> (T,
 
 #[cfg(feature = "gpu")]
 mod observed {
+    use std::collections::BTreeMap;
     use std::pin::pin;
     use std::sync::{Arc, Mutex, PoisonError};
     use std::task::{Context, Poll, Waker};
@@ -40,14 +52,14 @@ mod observed {
         LaunchObservation, LaunchObserver, ProfileDuration, TimingMethod, TimingRequest,
     };
 
-    use super::KernelTimes;
+    use super::{KernelTime, KernelTimes};
 
-    /// Keeps the timestamps of all launches, unread.
+    /// Keeps the names and timestamps of all launches, unread.
     #[derive(Default)]
-    struct Launches(Mutex<Vec<ProfileDuration>>);
+    struct Launches(Mutex<Vec<(&'static str, ProfileDuration)>>);
 
     impl Launches {
-        fn take(&self) -> Vec<ProfileDuration> {
+        fn take(&self) -> Vec<(&'static str, ProfileDuration)> {
             std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
         }
     }
@@ -59,8 +71,8 @@ mod observed {
             TimingRequest::Deferred
         }
 
-        fn profiled(&self, _: &'static str, profile: ProfileDuration) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(profile);
+        fn profiled(&self, name: &'static str, profile: ProfileDuration) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push((name, profile));
         }
     }
 
@@ -76,17 +88,23 @@ mod observed {
         let profiles = launches.take();
         let mut times = KernelTimes { launches: profiles.len(), ..KernelTimes::default() };
         let (mut first, mut last) = (Duration::MAX, Duration::ZERO);
-        for profile in profiles {
+        let mut by_name: BTreeMap<&'static str, KernelTime> = BTreeMap::new();
+        for (name, profile) in profiles {
             if profile.timing_method() != TimingMethod::Device {
                 continue;
             }
             if let Some(ticks) = wait_for(profile.resolve()) {
                 times.timed += 1;
                 times.busy += ticks.duration();
+                let kernel = by_name.entry(name).or_default();
+                kernel.launches += 1;
+                kernel.busy += ticks.duration();
                 first = first.min(ticks.start_duration_since(before));
                 last = last.max(ticks.end_duration_since(before));
             }
         }
+        times.by_name = by_name.into_iter().collect();
+        times.by_name.sort_by_key(|(_, one)| std::cmp::Reverse(one.busy));
         times.span = last.saturating_sub(first);
         (done, times)
     }

@@ -77,6 +77,17 @@ impl<'a> Pass<'a> {
         self.outputs(heads)
     }
 
+    /// Only the linear layers of the heads of a residual tower. `policy` and `value` are the
+    /// features of the heads, `[batch, values]`.
+    pub(super) fn run_linear_heads(mut self, policy: Tensor<2>, value: Tensor<2>) -> Outputs {
+        self.skip_normed_convolution();
+        let logits = self.linear(policy);
+        self.skip_normed_convolution();
+        let value = relu(self.linear(value));
+        let value_numbers = self.linear(value);
+        self.outputs((logits, value_numbers))
+    }
+
     /// Maps the numbers of the value head to the range of the architecture.
     fn outputs(self, (logits, value_numbers): (Tensor<2>, Tensor<2>)) -> Outputs {
         let values = match self.layout.spec().architecture.value_range() {
@@ -207,6 +218,10 @@ impl<'a> Pass<'a> {
         };
         self.keep(layer, &y);
         y
+    }
+
+    fn skip_normed_convolution(&mut self) {
+        self.tensors.by_ref().take(5).for_each(drop);
     }
 
     /// [`GlobalPooling`] on the results of a block's first norm.

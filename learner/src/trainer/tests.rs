@@ -139,11 +139,27 @@ fn the_state_of_another_optimiser_is_refused() {
 #[test]
 fn the_fast_trunk_agrees_with_burn() {
     let spec = tower();
-    let config = TrainConfig { report_every: 1, learning_rate: 0.01, ..TrainConfig::default() };
-    let start = random_weights(&spec, 3).unwrap();
-    let mut fast = trainer(&config, &start, None);
-    let mut burn = trainer(&config, &start, None).without_cpu_trunk();
-    let (one, two) = (fast.gradient(&batch(&spec, 0)), burn.gradient(&batch(&spec, 0)));
+    agrees_with_burn(&spec, |trainer| trainer);
+}
+
+#[test]
+fn the_tower_for_gpus_agrees_with_burn() {
+    let spec = tower();
+    agrees_with_burn(&spec, |trainer| {
+        assert!(trainer.tower.is_none(), "it is for GPUs");
+        Trainer { trunk: None, tower: Tower::new(&spec), ..trainer }
+    });
+}
+
+/// Compares gradients, a run of steps and its weights with burn's.
+fn agrees_with_burn(spec: &NetSpec, choose: impl Fn(Trainer<AlphaZero>) -> Trainer<AlphaZero>) {
+    let average = WeightAveraging::Exponential { every_steps: 4, half_life_steps: 8 };
+    let config =
+        TrainConfig { report_every: 1, learning_rate: 0.01, average, ..TrainConfig::default() };
+    let start = random_weights(spec, 3).unwrap();
+    let mut fast = choose(trainer(&config, &start, None));
+    let mut burn = trainer(&config, &start, None).by_burn_alone();
+    let (one, two) = (fast.gradient(&batch(spec, 0)), burn.gradient(&batch(spec, 0)));
     let (one, two) = (one.unwrap(), two.unwrap());
     assert!((one.loss.total - two.loss.total).abs() < 1e-5);
     for ((tensor, _), (one, two)) in
@@ -155,7 +171,7 @@ fn the_fast_trunk_agrees_with_burn() {
     }
     for index in 0..20 {
         let [one, two] = [&mut fast, &mut burn]
-            .map(|trainer| trainer.step(&batch(&spec, index)).unwrap().unwrap().loss.total);
+            .map(|trainer| trainer.step(&batch(spec, index)).unwrap().unwrap().loss.total);
         assert!((one - two).abs() < 1e-2 * two.abs(), "step {index}: {one} {two}");
     }
     let (one, two) = (fast.weights(Generation(1)).unwrap(), burn.weights(Generation(1)).unwrap());

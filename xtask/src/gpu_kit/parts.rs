@@ -64,6 +64,8 @@ impl Setting<'_> {
         words.extend(self.software());
         let mut program = self.program(&self.in_kit(&backend.program), &words, limit);
         program.environment.extend(backend.environment.iter().cloned());
+        // A driver that the Vulkan loader cannot load is otherwise just "no adapter".
+        program.environment.push(("VK_LOADER_DEBUG".to_owned(), "error,warn".to_owned()));
         program
     }
 

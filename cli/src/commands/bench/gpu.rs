@@ -32,6 +32,8 @@ const MOST_STEPS: u32 = 200;
 const RUNS: u32 = 3;
 /// Steps whose kernels are timed.
 const TIMED_STEPS: u32 = 3;
+/// Kernels that a result names.
+const SLOWEST: usize = 6;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -53,6 +55,9 @@ pub(crate) struct Arguments {
     /// Optimiser steps that CPU and GPU take on their own before they are compared.
     #[arg(long, default_value_t = 5)]
     parity_steps: u32,
+    /// Let burn do everything, without passes of our own.
+    #[arg(long)]
+    burn_alone: bool,
     /// Seconds per network and batch size, about.
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     seconds: f64,
@@ -90,6 +95,8 @@ struct Parity {
     gradients: Difference,
     /// The parameter whose gradient differs most.
     worst_gradient: String,
+    /// The same difference between two implementations on the CPU.
+    cpu_gradients_relative: f64,
     /// Steps that each device took on its own.
     steps: u32,
     /// Cosine between the two changes of the weights.
@@ -126,6 +133,18 @@ struct Steps {
     busy_ms_per_step: Option<f64>,
     /// Share of a step in which no kernel runs: `1 - busy_ms_per_step / ms_per_step`.
     between_kernels: Option<f64>,
+    /// The kernels that take most of a step, the longest first.
+    slowest: Vec<Slowest>,
+}
+
+/// All launches of one kernel in a step.
+#[derive(Debug, Serialize)]
+struct Slowest {
+    /// The last part of the kernel's name, without parameters.
+    kernel: String,
+    /// Launches per step.
+    launches: f64,
+    busy_ms_per_step: f64,
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -149,7 +168,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         let parity = parity(case, arguments, &device)?;
         report(output, &Finding::Parity(parity))?;
         for &batch in &arguments.batch {
-            let steps = measure(case, batch, &device, arguments.seconds).map_err(Failure::bug)?;
+            let steps = measure(case, batch, &device, arguments).map_err(Failure::bug)?;
             report(output, &Finding::Steps(steps))?;
         }
     }
@@ -182,10 +201,16 @@ impl Finding<'_> {
                 let between = steps.between_kernels.map_or_else(String::new, |share| {
                     format!(", {:.0} % of it between kernels", 100.0 * share)
                 });
-                format!(
+                let mut text = format!(
                     "{} {}: {:.0} samples/s, {:.2} ms/step{between}\n",
                     steps.network, steps.batch, steps.samples_per_second, steps.ms_per_step.median
-                )
+                );
+                for Slowest { kernel, launches, busy_ms_per_step } in &steps.slowest {
+                    text += &format!(
+                        "  {busy_ms_per_step:9.3} ms in {launches:5.0} launches of {kernel}\n"
+                    );
+                }
+                text
             }
         }
     }
@@ -208,7 +233,8 @@ fn parity(
     )
     .map_err(Failure::bug)?;
     let agrees = report.agrees();
-    let ParityReport { loss, loss_difference, outputs, gradients, run, .. } = report;
+    let ParityReport { loss, loss_difference, outputs, gradients, cpu_difference, run, .. } =
+        report;
     let worst = gradients.iter().max_by(|a, b| a.relative().total_cmp(&b.relative()));
     let largest = |tensors: &[TensorComparison]| Difference {
         absolute: worst_of(tensors.iter().map(|one| one.difference)),
@@ -223,6 +249,7 @@ fn parity(
         loss_relative: loss_difference,
         worst_gradient: worst.map_or_else(String::new, |one| one.name.clone()),
         gradients: largest(&gradients),
+        cpu_gradients_relative: cpu_difference,
         steps: run.steps,
         steps_cosine: run.cosine,
         steps_loss_relative: run.loss_difference,
@@ -240,14 +267,18 @@ fn measure(
     case: &NetworkCase,
     rows: u32,
     device: &TrainDevice,
-    seconds: f64,
+    arguments: &Arguments,
 ) -> Result<Steps, TrainError> {
+    let seconds = arguments.seconds;
     let weights = Weights::initialize(case.spec.clone(), WeightsMeta::default(), 1)
         .map_err(ouro_net::WeightsError::from)?;
     let batch = random_positions(&case.spec, rows as usize, &mut Rng::new(1, "bench learner"));
     let algorithm = AlphaZero::from(&AlphaZeroConfig::default());
     let mut trainer =
         Trainer::new(algorithm, TrainConfig::default(), &weights, None, device.clone())?;
+    if arguments.burn_alone {
+        trainer = trainer.by_burn_alone();
+    }
     let first = steps(&mut trainer, &batch, 1)?;
     let warm = steps(&mut trainer, &batch, if first.total > seconds { 1 } else { WARM_UP })?;
     let (runs, timed_steps) = if warm.total > seconds { (1, 1) } else { (RUNS, TIMED_STEPS) };
@@ -262,7 +293,12 @@ fn measure(
     let (total, enqueue) = (spread(|run| run.total), spread(|run| run.enqueue));
     let (done, times) = device.time_kernels(|| steps(&mut trainer, &batch, timed_steps));
     done?;
-    let KernelTimes { launches, timed, busy, .. } = times;
+    let KernelTimes { launches, timed, busy, by_name, .. } = times;
+    let slowest = by_name.iter().take(SLOWEST).map(|(name, time)| Slowest {
+        kernel: short(name).to_owned(),
+        launches: time.launches as f64 / f64::from(timed_steps),
+        busy_ms_per_step: 1e3 * time.busy.as_secs_f64() / f64::from(timed_steps),
+    });
     let all = launches.max(1) as f64;
     let busy = (timed > 0).then(|| 1e3 * busy.as_secs_f64() / f64::from(timed_steps));
     Ok(Steps {
@@ -277,7 +313,14 @@ fn measure(
         timed_kernels: timed as f64 / all,
         busy_ms_per_step: busy,
         between_kernels: busy.map(|busy| 1.0 - busy / total.median),
+        slowest: slowest.collect(),
     })
+}
+
+/// `c` of a kernel's name `a::b::c<…>`.
+fn short(name: &str) -> &str {
+    let path = name.split('<').next().unwrap_or(name);
+    path.rsplit("::").next().unwrap_or(path)
 }
 
 /// Seconds of one step.

@@ -131,7 +131,7 @@ fn measure(
     let config = TrainConfig::default();
     let mut trainer = Trainer::new(algorithm, config, &weights, None, device.clone())?;
     if arguments.burn_alone {
-        trainer = trainer.without_cpu_trunk();
+        trainer = trainer.by_burn_alone();
     }
     steps(&mut trainer, &batch, Duration::ZERO)?;
     let least = Duration::from_secs_f64(arguments.seconds);
