@@ -36,6 +36,7 @@ pub mod metrics;
 mod model;
 mod optimizer;
 pub mod parity;
+mod passes;
 mod publisher;
 mod purge;
 mod rebuild;

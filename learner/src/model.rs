@@ -110,7 +110,7 @@ pub struct Net {
 #[derive(Clone, Debug)]
 pub struct Parameters {
     layout: Arc<ParameterLayout>,
-    /// Index of the first tensor in the spec; more than 0 if the CPU trunk computes the others.
+    /// Index of the first tensor in the spec; more than 0 if other code computes the first layers.
     first: usize,
     tensors: Vec<Tensor<1>>,
 }

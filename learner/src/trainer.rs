@@ -4,9 +4,7 @@
 //! it. The trainer does not know the origin of batches or the destination of weights. On the CPU, a
 //! trainer that resumes from its [`TrainerState`] takes the same steps, bit for bit.
 
-use burn_tensor::{Device, Tensor, TensorData};
-use ouro_game::PlaneShape;
-use ouro_net::{Generation, NetSpec, Trunk, Weights, WeightsMeta};
+use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
 
 use crate::algorithm::Algorithm;
 use crate::batch::Batch;
@@ -15,10 +13,10 @@ use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export;
 use crate::export::ExportCheck;
-use crate::loss::{DeviceLoss, LossTerms};
-use crate::model::{Mode, Net, planes_tensor, read, vector};
+use crate::loss::LossTerms;
+use crate::model::{Net, Outputs, planes_tensor, read};
 use crate::optimizer::{Optimizer, OptimizerState};
-use crate::tower::Tower;
+use crate::passes::{Differentiated, Passes};
 use crate::weight_average::WeightAverage;
 
 /// Loss, gradient norm and learning rate of a step.
@@ -77,10 +75,7 @@ pub struct Trainer<A> {
     game: String,
     device: TrainDevice,
     net: Net,
-    /// Forward and backward pass of a residual tower on the CPU, several times as fast as burn.
-    trunk: Option<Trunk>,
-    /// The same on a GPU; there burn is slower still.
-    tower: Option<Tower>,
+    passes: Passes,
     optimizer: Optimizer,
     average: Option<WeightAverage>,
     step: u64,
@@ -128,27 +123,14 @@ impl<A: Algorithm> Trainer<A> {
             None => WeightAverage::new(&config.average, net.clone(), 1),
         };
         let (game, step) = (meta.game, meta.step);
-        let trunk = if device.is_cpu() { Trunk::new(&spec) } else { None };
-        let tower = if device.is_cpu() { None } else { Tower::new(&spec) };
-        Ok(Self {
-            algorithm,
-            config,
-            spec,
-            game,
-            device,
-            net,
-            trunk,
-            tower,
-            optimizer,
-            average,
-            step,
-        })
+        let passes = Passes::new(&spec, &device);
+        Ok(Self { algorithm, config, spec, game, device, net, passes, optimizer, average, step })
     }
 
     /// The same trainer without passes of our own, for comparisons. Burn computes everything.
     #[must_use]
     pub fn by_burn_alone(self) -> Self {
-        Self { trunk: None, tower: None, ..self }
+        Self { passes: Passes::Burn, ..self }
     }
 
     /// Steps taken since the start of the run.
@@ -166,10 +148,8 @@ impl<A: Algorithm> Trainer<A> {
         self.net.update_statistics(statistics, self.config.norm_momentum);
         self.step += 1;
         if let Some(average) = &mut self.average {
-            let (trunk, tower) = (self.trunk.as_mut(), self.tower.as_mut());
-            let device = self.device.plain();
-            let statistics =
-                |net: &Net| batch_statistics(net, trunk, tower, batch.planes(), device);
+            let (passes, device) = (&mut self.passes, self.device.plain());
+            let statistics = |net: &Net| passes.statistics(net, batch.planes(), device);
             average.update(&self.net, self.step, statistics, self.config.norm_momentum)?;
         }
         // Reading the loss waits for the device, so most steps skip it.
@@ -190,86 +170,9 @@ impl<A: Algorithm> Trainer<A> {
     /// Forward and backward pass.
     fn differentiate(&mut self, batch: &A::Batch) -> Result<Differentiated, TrainError> {
         batch.check(&self.spec)?;
-        if let Some(mut trunk) = self.trunk.take() {
-            let done = self.differentiate_heads(batch, &mut trunk);
-            self.trunk = Some(trunk);
-            return done;
-        }
-        if let Some(mut tower) = self.tower.take() {
-            let done = self.differentiate_linear_heads(batch, &mut tower);
-            self.tower = Some(tower);
-            return done;
-        }
-        self.differentiate_all(batch)
-    }
-
-    /// Forward and backward pass by burn alone.
-    fn differentiate_all(&self, batch: &A::Batch) -> Result<Differentiated, TrainError> {
-        let device = self.device.plain();
-        let planes = planes_tensor(&self.spec, batch.planes().to_vec(), device);
-        let parameters = self.net.tracked(0);
-        let outputs = parameters.forward(planes, Mode::Train);
-        let loss = self.algorithm.loss(batch, &outputs, device)?;
-        let gradient = parameters.gradient(&mut loss.total.backward());
-        Ok(Differentiated { loss, gradient, statistics: outputs.statistics })
-    }
-
-    /// Forward and backward pass with the CPU trunk. Burn computes heads and loss; the trunk's
-    /// features are a leaf of burn's graph.
-    fn differentiate_heads(
-        &self,
-        batch: &A::Batch,
-        trunk: &mut Trunk,
-    ) -> Result<Differentiated, TrainError> {
-        let device = self.device.plain();
-        let trained = read(&self.net.trained())?;
-        let (features, statistics) =
-            trunk_features(&self.spec, trunk, &trained, batch.planes(), device);
-        let features = Tensor::from_inner(features).require_grad();
-
-        let parameters = self.net.tracked(trunk.tensor_count());
-        let outputs = parameters.heads(features.clone(), Mode::Train);
-        let loss = self.algorithm.loss(batch, &outputs, device)?;
-        let mut gradients = loss.total.backward();
-        let pull = features.grad_remove(&mut gradients);
-        let pull = read(&pull.unwrap_or_else(|| features.inner().zeros_like()))?;
-        let gradient = vector(trunk.backward(&trained, &pull), device);
-        let gradient = Tensor::cat(vec![gradient, parameters.gradient(&mut gradients)], 0);
-        let statistics = std::iter::once(statistics).chain(outputs.statistics);
-        Ok(Differentiated { loss, gradient, statistics: statistics.collect() })
-    }
-
-    /// Forward and backward pass with the tower on the device. Burn computes the linear layers of the
-    /// heads and the loss; the features of the heads are leaves of burn's graph.
-    fn differentiate_linear_heads(
-        &self,
-        batch: &A::Batch,
-        tower: &mut Tower,
-    ) -> Result<Differentiated, TrainError> {
-        let device = self.device.plain();
-        let first = tower.tensor_count();
-        let planes = planes_tensor(&self.spec, batch.planes().to_vec(), device);
-        let mut pass = tower.forward(&self.net, planes);
-        let features = pass.features().map(|one| Tensor::from_inner(one).require_grad());
-
-        let parameters = self.net.tracked(first);
-        let [policy, value] = features.clone();
-        let outputs = parameters.linear_heads(policy, value);
-        let loss = self.algorithm.loss(batch, &outputs, device)?;
-        let mut gradients = loss.total.backward();
-        let pulls = features.map(|one| {
-            let pull = one.grad_remove(&mut gradients);
-            pull.unwrap_or_else(|| one.inner().zeros_like())
-        });
-        let statistics = std::mem::take(&mut pass.statistics);
-        let [trunk, policy, value] = pass.backward(pulls);
-        // A head is a convolution with its norm, then linear layers, which burn differentiated.
-        let linear = parameters.gradients(&mut gradients);
-        let mut parts = trunk;
-        let (policy_linear, value_linear) = (&linear[3..5], &linear[8..]);
-        parts.extend(policy.into_iter().chain(policy_linear.iter().cloned()));
-        parts.extend(value.into_iter().chain(value_linear.iter().cloned()));
-        Ok(Differentiated { loss, gradient: Tensor::cat(parts, 0), statistics })
+        let (algorithm, device) = (&self.algorithm, self.device.plain());
+        let loss = |outputs: &Outputs| algorithm.loss(batch, outputs, device);
+        self.passes.differentiate(&self.net, batch.planes(), device, loss)
     }
 
     /// Computes loss and gradient on `batch` without a step.
@@ -331,52 +234,6 @@ impl<A: Algorithm> Trainer<A> {
     pub fn device(&self) -> &TrainDevice {
         &self.device
     }
-}
-
-/// The trunk's features of `planes`, `[rows, channels, H, W]`, and its batch statistics.
-fn trunk_features(
-    spec: &NetSpec,
-    trunk: &mut Trunk,
-    trained: &[f32],
-    planes: &[f32],
-    device: &Device,
-) -> (Tensor<4>, Tensor<1>) {
-    let (features, statistics) = trunk.forward(trained, planes);
-    let PlaneShape { height, width, .. } = spec.planes;
-    let rows = planes.len() / spec.planes.len();
-    let shape = [rows, features.len() / rows / (height * width), height, width];
-    let features = Tensor::from_data(TensorData::new(features, shape), device);
-    (features, vector(statistics, device))
-}
-
-/// Batch norm statistics of a network on `planes`, in order.
-fn batch_statistics(
-    net: &Net,
-    trunk: Option<&mut Trunk>,
-    tower: Option<&mut Tower>,
-    planes: &[f32],
-    device: &Device,
-) -> Result<Vec<Tensor<1>>, TrainError> {
-    let spec = net.layout().spec();
-    if let Some(tower) = tower {
-        let planes = planes_tensor(spec, planes.to_vec(), device);
-        return Ok(tower.forward(net, planes).statistics);
-    }
-    let Some(trunk) = trunk else {
-        let planes = planes_tensor(spec, planes.to_vec(), device);
-        return Ok(net.untracked(0).forward(planes, Mode::Train).statistics);
-    };
-    let (features, first) = trunk_features(spec, trunk, &read(&net.trained())?, planes, device);
-    let heads = net.untracked(trunk.tensor_count()).heads(features, Mode::Train);
-    Ok(std::iter::once(first).chain(heads.statistics).collect())
-}
-
-/// Result of a forward and a backward pass.
-struct Differentiated {
-    loss: DeviceLoss,
-    /// `[trained]`.
-    gradient: Tensor<1>,
-    statistics: Vec<Tensor<1>>,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use crate::alphazero::{AlphaZero, Positions};
 use crate::config::{AlphaZeroConfig, LearningRateSchedule};
 use crate::parity::random_positions;
 use crate::testing::{architectures, spec, tower, weights};
+use crate::tower::Tower;
 use crate::training_state::{RunState, StateStore, TrainingState};
 use ouro_game::Rng;
 use ouro_net::Generation;
@@ -139,15 +140,18 @@ fn the_state_of_another_optimiser_is_refused() {
 #[test]
 fn the_fast_trunk_agrees_with_burn() {
     let spec = tower();
-    agrees_with_burn(&spec, |trainer| trainer);
+    agrees_with_burn(&spec, |trainer| {
+        assert!(matches!(trainer.passes, Passes::Trunk(_)), "it is for the CPU");
+        trainer
+    });
 }
 
 #[test]
 fn the_tower_for_gpus_agrees_with_burn() {
     let spec = tower();
-    agrees_with_burn(&spec, |trainer| {
-        assert!(trainer.tower.is_none(), "it is for GPUs");
-        Trainer { trunk: None, tower: Tower::new(&spec), ..trainer }
+    agrees_with_burn(&spec, |trainer| Trainer {
+        passes: Passes::Tower(Tower::new(&spec).unwrap()),
+        ..trainer
     });
 }
 
