@@ -295,7 +295,7 @@ fn measure(
     done?;
     let KernelTimes { launches, timed, busy, by_name, .. } = times;
     let slowest = by_name.iter().take(SLOWEST).map(|(name, time)| Slowest {
-        kernel: short(name).to_owned(),
+        kernel: short(name),
         launches: time.launches as f64 / f64::from(timed_steps),
         busy_ms_per_step: 1e3 * time.busy.as_secs_f64() / f64::from(timed_steps),
     });
@@ -317,10 +317,15 @@ fn measure(
     })
 }
 
-/// `c` of a kernel's name `a::b::c<…>`.
-fn short(name: &str) -> &str {
-    let path = name.split('<').next().unwrap_or(name);
-    path.rsplit("::").next().unwrap_or(path)
+/// `c` of a kernel's name `a::b::c`, and `c<e>` of `a::b::c<d::e<…>, …>`.
+fn short(name: &str) -> String {
+    let last = |path: &str| path.rsplit("::").next().unwrap_or(path).trim().to_owned();
+    let mut parts = name.split(['<', ',', '>']);
+    let kernel = last(parts.next().unwrap_or(name));
+    match parts.next().map(last).filter(|parameter| !parameter.is_empty()) {
+        Some(parameter) => format!("{kernel}<{parameter}>"),
+        None => kernel,
+    }
 }
 
 /// Seconds of one step.
@@ -345,4 +350,22 @@ fn steps(
     trainer.device().wait()?;
     let mean = |time: Duration| time.as_secs_f64() / f64::from(count);
     Ok(StepTime { total: mean(started.elapsed()), enqueue: mean(enqueue) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn names_of_kernels_keep_their_first_parameter() {
+        for (name, expected) in [
+            ("a::b::c", "c"),
+            ("a::Binop<a::b::MulOp, f32>", "Binop<MulOp>"),
+            ("a::Reduce<a::In<f32>, u32>", "Reduce<In>"),
+            ("a::Fill<>", "Fill"),
+            ("", ""),
+        ] {
+            assert_eq!(short(name), expected);
+        }
+    }
 }
