@@ -27,6 +27,7 @@ mod record;
 mod repair;
 mod restore;
 mod seconds;
+mod serve;
 mod settings;
 mod show;
 mod snakgame;
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Token(token::Token),
     Conform(conform::Conform),
     Match(match_games::Arguments),
+    Serve(serve::Arguments),
     Tune(tune::Arguments),
     Exam(exam::Arguments),
     Generate(generate::Arguments),
@@ -106,6 +108,7 @@ impl Command {
             Self::Token(verb) => verb.run(output),
             Self::Conform(verb) => verb.run(output),
             Self::Match(arguments) => match_games::run(&arguments, output),
+            Self::Serve(arguments) => serve::run(&arguments, output),
             Self::Tune(arguments) => tune::run(&arguments, output),
             Self::Exam(arguments) => exam::run(&arguments, output),
             Self::Generate(arguments) => generate::run(&arguments, output),

@@ -63,6 +63,11 @@ fn read(path: &str) -> Result<(GameConfig, Arc<Engine>), Failure> {
     Ok((game, Arc::new(Engine::new(&weights))))
 }
 
+/// Whether a name has weights of a network.
+pub(super) fn has_weights(name: &str) -> bool {
+    file_of(name, "weights").is_some()
+}
+
 /// Returns the file of an option, as in `name{weights=FILE,…}`, or `None` if the value is not a file. An
 /// invalid name has none; the player's refusal says why.
 fn file_of<'a>(player: &'a str, option: &'static str) -> Option<&'a str> {

@@ -22,6 +22,7 @@ mod purge;
 mod refusals;
 mod repair;
 mod running;
+mod serve;
 mod snakgame;
 mod solve;
 mod states;

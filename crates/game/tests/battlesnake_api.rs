@@ -238,6 +238,40 @@ fn dead_snakes_get_the_end_request_but_no_move_request_and_are_not_on_the_board(
 }
 
 #[test]
+fn snakes_that_left_the_board_keep_their_seats_as_dead_ones() {
+    let snake = |x| Snake { health: 90, body: vec![Point { x, y: 1 }; 3], death: None };
+    let position = Position {
+        width: 7,
+        height: 7,
+        turn: 0,
+        snakes: vec![snake(1), snake(5)],
+        food: Vec::new(),
+        hazards: Vec::new(),
+        shrunk: [0; 4],
+    };
+    let config = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
+    let request = sent(&host(2), &config, &position, 1);
+    let ids = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let seats = ids(&["id-1", "gone", "id-0"]);
+    let Setup { config: read, you, ids: read_ids, .. } = request.setup_for(&seats).expect("seats");
+    assert_eq!((you, read.snakes, read.solo, &read_ids), (0, 3, false, &seats));
+    let game = Small::new(read.clone()).expect("it can be played");
+    let state = game.initial(&mut Rng::new(0, "api"));
+    assert_eq!(game.alive(&state).iter().collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(read.start.map(|start| start.snakes[0].clone()), Some(position.snakes[1].clone()));
+
+    let all = ids(&["id-0", "id-1"]);
+    assert_eq!(request.setup_for(&all), request.setup());
+    let strange = request.setup_for(&ids(&["id-1", "gone"]));
+    assert_eq!(strange, Err(ApiError::NoSeat { snake: 0, id: "id-0".to_owned() }));
+    let crowd: Vec<String> = (0..17).map(|seat| format!("id-{seat}")).collect();
+    assert_eq!(request.setup_for(&crowd), Err(ApiError::SnakeCount { count: 17 }));
+    let twice = ids(&["id-0", "id-1", "id-0"]);
+    let twice = request.setup_for(&twice).expect("the second seat is empty");
+    assert!(Small::new(twice.config).is_ok());
+}
+
+#[test]
 fn a_food_chance_above_100_counts_as_100() {
     let snake = |x| Snake { health: 90, body: vec![Point { x, y: 1 }; 3], death: None };
     let position = Position {

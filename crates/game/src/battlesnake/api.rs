@@ -6,8 +6,8 @@
 //! configuration that starts at the position shown, so that any player can choose a move.
 //! [`Host::request`] is the inverse. Every error names the field.
 //!
-//! The API lists living snakes only. A position read from a request therefore holds no dead
-//! snakes, and seats are counted among the living ones.
+//! The API lists living snakes only. [`GameState::setup`] counts seats among the living ones, and
+//! [`GameState::setup_for`] keeps the seats of dead snakes.
 
 mod error;
 mod host;

@@ -75,6 +75,16 @@ pub enum ApiError {
         /// The id.
         id: String,
     },
+    /// A snake on the board that was not in the game before.
+    #[error(
+        "board.snakes[{snake}].id is {id:?}, which has no seat in this game; no snake joins a game later"
+    )]
+    NoSeat {
+        /// Index of the snake.
+        snake: usize,
+        /// The id.
+        id: String,
+    },
     /// `head` is not the first cell of the body.
     #[error("board.snakes[{snake}].head is ({}, {}); it must equal body[0]", head.x, head.y)]
     Head {

@@ -4,8 +4,8 @@ use super::error::ApiError;
 use super::royale;
 use super::wire::GameState;
 use crate::battlesnake::config::{Config, Map, Ruleset};
+use crate::battlesnake::position::{Cause, Death, Position, Snake};
 use crate::battlesnake::position::{MAX_SIDE, MAX_SNAKES, MAX_TURN, MIN_SIDE};
-use crate::battlesnake::position::{Position, Snake};
 
 /// A game that starts at the position of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Setup {
     pub config: Config,
     /// Seat of the requested snake, an index into `ids` and the position's snakes.
     pub you: usize,
-    /// Ids of the living snakes by seat.
+    /// Ids of the snakes by seat.
     pub ids: Vec<String>,
     /// Round trip allowed for the reply, ms; `None` if the request has no timeout.
     pub timeout_ms: Option<u32>,
@@ -31,6 +31,41 @@ impl GameState {
         let ids = self.board.snakes.iter().map(|snake| snake.id.clone()).collect();
         let timeout_ms = u32::try_from(self.game.timeout).ok().filter(|&ms| ms > 0);
         Ok(Setup { config: self.config(position)?, you, ids, timeout_ms })
+    }
+
+    /// The game at this position with a seat for each of `ids`, in their order. Snakes that are not
+    /// on the board are dead, so that a player of four seats can play on when three snakes are left.
+    ///
+    /// No snake can be dead on turn 0. With absent snakes, that turn counts as turn 1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`setup`](Self::setup); a snake on the board has no seat; there are too many seats.
+    pub fn setup_for(&self, ids: &[String]) -> Result<Setup, ApiError> {
+        let setup = self.setup()?;
+        if ids.len() > MAX_SNAKES {
+            return Err(ApiError::SnakeCount { count: ids.len() });
+        }
+        if let Some(snake) = setup.ids.iter().position(|id| !ids.contains(id)) {
+            return Err(ApiError::NoSeat { snake, id: setup.ids[snake].clone() });
+        }
+        let Setup { mut config, timeout_ms, .. } = setup;
+        let Some(mut position) = config.start.take() else { return self.setup() };
+        if ids.len() > position.snakes.len() {
+            position.turn = position.turn.max(1);
+        }
+        let death = Death { cause: Cause::OutOfHealth, by: None, on: position.turn.max(1) };
+        let mut living: Vec<_> = position.snakes.into_iter().map(Some).collect();
+        let seated = |id: &String| {
+            let place = setup.ids.iter().position(|living| living == id);
+            let snake = place.and_then(|place| living[place].take());
+            snake.unwrap_or_else(|| Snake { health: 0, body: Vec::new(), death: Some(death) })
+        };
+        position.snakes = ids.iter().map(seated).collect();
+        config.snakes = ids.len() as u8;
+        config.start = Some(position);
+        let you = ids.iter().position(|id| *id == self.you.id).unwrap_or_default();
+        Ok(Setup { config, you, ids: ids.to_vec(), timeout_ms })
     }
 
     /// The position on the board, checked.

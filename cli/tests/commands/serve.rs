@@ -1,0 +1,188 @@
+//! `ouro serve`, played by a host of this test: the rules of the crate and requests over HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use ouro_game::battlesnake::api::{GameState, Host, Identity, Info, Reply};
+use ouro_game::battlesnake::{Config, DeadBodies, Small};
+use ouro_game::{Action, Game, Rng, Turn};
+use ouro_testkit::process::{Ended, Process};
+use serde_json::Value;
+
+use crate::support::http::get;
+
+/// The four-snake player of the README, with a depth in place of a time.
+const FOUR: &str = "minimax{depth=1,best_reply,weights=checkpoints/standard-minimax.safetensors,\
+                    duel=checkpoints/duel-minimax.safetensors}";
+/// The player for duels.
+const TWO: &str = "minimax{depth=1,weights=checkpoints/duel-minimax.safetensors}";
+
+/// Posts a body and returns status and body of the answer.
+fn post(address: SocketAddr, path: &str, body: &[u8]) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("the port is open");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
+    let length = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).expect("the head is sent");
+    stream.write_all(body).expect("the body is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an HTTP answer");
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.expect("a status"), body.to_owned())
+}
+
+/// A server and its address.
+struct Server {
+    process: Process,
+    address: SocketAddr,
+    players: Vec<String>,
+}
+
+impl Server {
+    /// Starts a server in the folder of the repository, which has the included weights.
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a repository");
+        command.current_dir(repository).env("RUST_LOG", "info");
+        command.args(["serve", "--json", "--listen", "127.0.0.1:0"]).args(arguments);
+        let mut process = Process::start_piped(&mut command);
+        let mut line = String::new();
+        BufReader::new(process.stdout()).read_line(&mut line).expect("a line");
+        let start: Value = serde_json::from_str(&line).expect("JSON");
+        let address = start["address"].as_str().expect("text").parse().expect("an address");
+        let players = start["players"].as_array().expect("names").iter();
+        let players = players.map(|name| name.as_str().expect("text").to_owned()).collect();
+        Self { process, address, players }
+    }
+
+    fn post(&self, path: &str, state: &GameState) -> (u16, String) {
+        post(self.address, path, &serde_json::to_vec(state).expect("requests serialise"))
+    }
+
+    /// Stops the server and returns its log.
+    fn stop(mut self) -> String {
+        self.process.signal("-TERM");
+        let Ended { code, stderr, .. } = self.process.end_within(Duration::from_secs(30));
+        assert_eq!(code, Some(0), "{stderr}");
+        stderr
+    }
+
+    /// Plays a game between snakes that all play here. Returns its number of turns.
+    fn play(&self, config: &Config, id: &str) -> u32 {
+        let game = Small::new(config.clone()).expect("the configuration is playable");
+        let identity = |seat| Identity { id: format!("{id}-{seat}"), ..Identity::default() };
+        let host = Host {
+            game_id: id.to_owned(),
+            timeout_ms: 500,
+            source: String::new(),
+            version: "cli".to_owned(),
+            snakes: (0..game.players()).map(identity).collect(),
+        };
+        let mut rng = Rng::new(1, id);
+        let mut state = game.initial(&mut rng);
+        let bodies = DeadBodies::new(game.players());
+        let request = |state: &_, seat| {
+            host.request(config, &game.position(state, &bodies), seat).expect("it has the seat")
+        };
+        for seat in 0..game.players() {
+            assert_eq!(self.post("/start", &request(&state, seat)).0, 200);
+        }
+        while let Turn::Move(movers) = game.turn(&state) {
+            let mut actions = vec![Action(0); game.players()];
+            for seat in movers.iter() {
+                let (status, body) = self.post("/move", &request(&state, seat));
+                assert_eq!(status, 200, "{body}");
+                let reply = Reply::parse(body.as_bytes()).expect("a reply of the API");
+                actions[seat] = reply.action().expect("a move");
+            }
+            game.advance(&mut state, &actions, &mut rng).expect("every move is legal");
+        }
+        // The official host asks the winner of a decided game once more.
+        for seat in game.alive(&state).iter() {
+            assert_eq!(self.post("/move", &request(&state, seat)).0, 200);
+        }
+        for seat in 0..game.players() {
+            assert_eq!(self.post("/end", &request(&state, seat)).0, 200);
+        }
+        game.elapsed(&state)
+    }
+}
+
+#[test]
+fn whole_games_are_played_by_the_first_player_that_can() {
+    let server = Server::start(&[TWO, FOUR, "minimax{depth=1}"]);
+    assert_eq!(server.players, [TWO, FOUR, "minimax{depth=1}", "minimax"]);
+    let duel = Config { snakes: 2, ..Config::default() };
+    let wide = Config { width: 7, height: 15, snakes: 2, ..Config::default() };
+    for (config, id) in [(&Config::default(), "four"), (&duel, "two"), (&wide, "wide")] {
+        let turns = server.play(config, id);
+        assert!(turns > 5, "{id}: {turns} turns");
+    }
+    let log = server.stop();
+    for (id, snakes, player) in [("four", 4, FOUR), ("two", 2, TWO)] {
+        let game = format!("\"game\":\"{id}\"");
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&game)).collect();
+        let starts = lines.iter().filter(|line| line.contains("game started"));
+        assert!(starts.clone().all(|line| line.contains(player)), "{log}");
+        assert_eq!(starts.count(), snakes, "{log}");
+        assert_eq!(lines.iter().filter(|line| line.contains("game ended")).count(), snakes);
+        let won = lines.iter().filter(|line| line.contains("\"ending\":\"won\"")).count();
+        let drawn = lines.iter().filter(|line| line.contains("no snake is alive")).count();
+        assert!(won == 1 || drawn == snakes, "{log}");
+    }
+    assert!(!log.contains("refused") && !log.contains("late"), "{log}");
+}
+
+#[test]
+fn the_server_says_who_it_is_and_refuses_what_it_cannot_play() {
+    let server = Server::start(&["greedy", "--color", "#00ff7f", "--author", "me"]);
+    let info = get(server.address, "/").expect("a reply");
+    let info = Info::parse(info.as_bytes()).expect("a reply of the API");
+    assert_eq!((info.apiversion.as_str(), info.author.as_str()), ("1", "me"));
+    assert_eq!(info.customizations.color, "#00ff7f");
+
+    let huge = vec![b' '; (512 << 10) + 1];
+    for (path, body, status, part) in [
+        ("/move", &b"{\"game\":"[..], 400, "ends early"),
+        ("/move", b"not JSON", 400, "not JSON"),
+        ("/move", b"{}", 400, "missing field"),
+        ("/end", b"[]", 400, ""),
+        ("/move", &huge, 413, "at most 524288 bytes"),
+        ("/moves", b"", 404, "Battlesnake API"),
+    ] {
+        let (got, text) = post(server.address, path, body);
+        assert_eq!(got, status, "{path}: {text}");
+        assert!(text.contains(part) && text.lines().count() == 1, "{path}: {text}");
+    }
+    // A refusal is not the end.
+    let small = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
+    assert!(server.play(&small, "small") > 0);
+    let log = server.stop();
+    assert!(log.contains("request refused: message ends early"), "{log}");
+}
+
+#[test]
+fn a_wrong_command_line_is_one_line() {
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a repository");
+        command.current_dir(repository).arg("serve").args(arguments);
+        ouro_testkit::process::run(&mut command).assert_refused(64, parts);
+    };
+    refused(&["nobody"], &["nobody", "minimax{depth=TURNS}"]);
+    refused(&["perfect"], &["perfect", "connect_four"]);
+    refused(&["mcts{sims=0}"], &["sims", "0"]);
+    refused(
+        &["mcts{sims=8,weights=checkpoints/connect4.safetensors}"],
+        &["connect_four", "name weights of battlesnake"],
+    );
+    refused(&["--color", "green"], &["green", "six hexadecimal digits"]);
+    refused(&["--listen", "here"], &["here", "--listen"]);
+}
