@@ -5,7 +5,7 @@ use std::time::Duration;
 use ouro_players::Clock;
 use ouro_service::SystemClock;
 
-/// Time since the first call.
+/// Time since the clock was made; copies agree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WallClock(SystemClock);
 

@@ -18,6 +18,7 @@ mod exam;
 mod game_argument;
 mod games;
 mod generate;
+mod included;
 mod line_file;
 mod loss;
 mod match_games;

@@ -1,10 +1,11 @@
 //! `ouro serve`: players as a Battlesnake server.
 //!
 //! The protocol is the Battlesnake HTTP API, version 1. [`routes`] reads requests and writes
-//! replies. A [`seat`] is one snake in one game and keeps its player from move to move. The
-//! [`roster`] says which player takes a seat. [`games`] keeps the seats of games in progress.
+//! replies. A [`session`] is one snake in one game and keeps its player from move to move. [`players`]
+//! has the players and chooses one for a position. [`sessions`] keeps those of games in progress.
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,47 +16,59 @@ use ouro_service::telemetry::{self, LogFormat};
 use ouro_service::{ConnectionLimits, HttpServer, Shutdown, identity};
 use serde_json::json;
 
-use self::roster::Roster;
-use self::routes::Site;
+use self::players::PlayerList;
+use self::routes::Server;
 use crate::failure::Failure;
 use crate::output::Output;
 
-mod games;
-mod roster;
+mod arrival_clock;
+mod players;
+mod refusal;
 mod routes;
-mod seat;
+mod session;
+mod sessions;
+#[cfg(test)]
+mod testing;
 
+/// The strongest players with included weights.
+const STRONGEST: [&str; 2] = [
+    "minimax{reductions,weights=included:duel-minimax}",
+    "minimax{best_reply,reductions,weights=included:standard-minimax,duel=included:duel-minimax}",
+];
 /// Time for moves in progress once the server is stopped.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// Play Battlesnake games over HTTP, for the official platform and command line.
 ///
-/// A game is played by the first of the players that can: a network plays the ruleset, the board and the
-/// number of snakes for which it was trained, or fewer snakes. When snakes die, the choice is made again. `minimax` plays all
-/// other games. A player without a limit (ms, depth or sims) uses the time that the game allows less
-/// --margin.
+/// The first player that can play a position plays it. A network plays the ruleset, map and board for
+/// which it was trained, with as many snakes or fewer. The server chooses again when a snake dies.
+/// `minimax` plays all other positions. A player without a limit (ms, depth or sims) thinks for the time
+/// of the game less --margin.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ouro serve --listen 0.0.0.0:8000
-  ouro serve 'minimax{reductions,weights=checkpoints/duel-minimax.safetensors}' \\
-    'minimax{best_reply,reductions,weights=checkpoints/standard-minimax.safetensors,duel=checkpoints/duel-minimax.safetensors}'
+  ouro serve 'mcts{weights=checkpoints/duel-7x7.safetensors}' 'minimax{ms=100}'
 
 The URL of the snake is that of the server, for example http://127.0.0.1:8000.")]
 pub(crate) struct Arguments {
-    /// Who plays, by name, the preferred player first.
-    #[arg(default_value = roster::LAST)]
+    /// Names of the players, the preferred one first. The default is the strongest included players of
+    /// duels and of four snakes on 11x11.
+    #[arg(default_values = STRONGEST)]
     players: Vec<String>,
     /// Address of the server. Port 0 selects a free one.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000")]
     listen: SocketAddr,
-    /// Part of the time of a move, in milliseconds, that is left to the network and the host. A player
-    /// has at least a quarter of the time.
-    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    /// Path of the snake's URL. A path that nobody can guess keeps requests of strangers away.
+    #[arg(long, value_name = "/PATH", default_value = "/", value_parser = path)]
+    path: String,
+    /// Milliseconds of a move's time that players leave for transmission and the host. They always get a
+    /// quarter of the time.
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=5_000))]
     margin: u32,
-    /// Snakes that the server remembers from move to move. With more, the one that moved longest ago is
-    /// forgotten and starts without its search tree.
-    #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    snakes: u16,
+    /// Most snakes that are searched at once, and whose players the server keeps from move to move. Above
+    /// it, the server drops the player of the snake that moved longest ago.
+    #[arg(long, value_name = "NUMBER", default_value = "64", value_parser = snakes)]
+    snakes: NonZero<u16>,
     /// Colour of the snake.
     #[arg(long, value_name = "#RRGGBB", default_value = "#0f766e", value_parser = color)]
     color: String,
@@ -70,6 +83,27 @@ pub(crate) struct Arguments {
     author: String,
 }
 
+/// Most snakes: each search has a thread, of which a runtime has 512.
+const MOST_SNAKES: u16 = 256;
+
+/// A number of snakes.
+fn snakes(text: &str) -> Result<NonZero<u16>, String> {
+    let number = text.parse::<NonZero<u16>>().ok().filter(|number| number.get() <= MOST_SNAKES);
+    number.ok_or_else(|| format!("it is a number 1 to {MOST_SNAKES}"))
+}
+
+/// The path of a URL without a slash at its end; empty for the root.
+fn path(text: &str) -> Result<String, String> {
+    let path = text.strip_suffix('/').unwrap_or(text);
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
+    let is_valid =
+        path.split('/').skip(1).all(|part| !part.is_empty() && part.chars().all(is_plain));
+    if (path.is_empty() || path.starts_with('/')) && is_valid {
+        return Ok(path.to_owned());
+    }
+    Err("a path is / or /NAME, of letters, digits, '-', '_' and '.'".to_owned())
+}
+
 /// A colour as the API writes it.
 fn color(text: &str) -> Result<String, String> {
     let digits = text.strip_prefix('#').unwrap_or_default();
@@ -82,14 +116,14 @@ fn color(text: &str) -> Result<String, String> {
 /// Serves until a signal.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let margin = Duration::from_millis(arguments.margin.into());
-    let roster = Roster::new(&arguments.players, margin)?;
+    let players = PlayerList::new(&arguments.players, margin)?;
     identity().set_service("serve");
     telemetry::init(LogFormat::Auto, "info").map_err(Failure::usage)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let shutdown = Shutdown::new();
-    let serving = serve(arguments, roster, shutdown.clone(), output);
+    let serving = serve(arguments, players, shutdown.clone(), output);
     let ended = runtime.block_on(until_signal(&shutdown, serving));
-    // A search that is still running has no reader.
+    // The reply of a search that still runs would not be sent.
     runtime.shutdown_background();
     match ended.map_err(Failure::unavailable)? {
         Some(result) => result.map(|()| ExitCode::SUCCESS),
@@ -99,11 +133,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 
 async fn serve(
     arguments: &Arguments,
-    roster: Roster,
+    players: PlayerList,
     shutdown: Shutdown,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Arguments { listen, color, head, tail, author, .. } = arguments;
+    let Arguments { listen, path, color, head, tail, author, .. } = arguments;
     let bound = HttpServer::bind(*listen, ConnectionLimits::default()).await;
     let server = bound.map_err(|error| {
         Failure::unavailable(format_args!(
@@ -120,14 +154,14 @@ async fn serve(
         },
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let address = server.local_addr();
-    let players = roster.names().collect::<Vec<_>>();
+    let url = format!("http://{}{path}", server.local_addr());
+    let names = players.names().collect::<Vec<_>>();
     output.result(
-        &json!({ "address": address, "players": players }),
-        format_args!("{} at http://{address}\n", players.join(", ")),
+        &json!({ "url": url, "players": names }),
+        format_args!("{} at {url}\n", names.join(", ")),
     )?;
     output.flush()?;
-    let site = Site::new(roster, arguments.snakes.into(), info);
-    server.run_until(routes::routes(site), shutdown.token().clone(), DRAIN).await;
+    let routes = Server::new(players, arguments.snakes, info).routes(path);
+    server.run_until(routes, shutdown.token().clone(), DRAIN).await;
     Ok(())
 }

@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use crate::support::http::get;
 
-/// The four-snake player of the README, with a depth in place of a time.
-const FOUR: &str = "minimax{depth=1,best_reply,weights=checkpoints/standard-minimax.safetensors,\
-                    duel=checkpoints/duel-minimax.safetensors}";
+/// The player of four snakes that is served by default, with a depth and without reductions.
+const FOUR: &str = "minimax{depth=1,best_reply,weights=included:standard-minimax,\
+                    duel=included:duel-minimax}";
 /// The player for duels.
-const TWO: &str = "minimax{depth=1,weights=checkpoints/duel-minimax.safetensors}";
+const TWO: &str = "minimax{depth=1,weights=included:duel-minimax}";
 
 /// Posts a body and returns status and body of the answer.
 fn post(address: SocketAddr, path: &str, body: &[u8]) -> (u16, String) {
@@ -42,28 +42,31 @@ fn post(address: SocketAddr, path: &str, body: &[u8]) -> (u16, String) {
 struct Server {
     process: Process,
     address: SocketAddr,
+    path: String,
     players: Vec<String>,
 }
 
 impl Server {
-    /// Starts a server in the folder of the repository, which has the included weights.
+    /// Starts a server on a free port.
     fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a repository");
-        command.current_dir(repository).env("RUST_LOG", "info");
+        command.env("RUST_LOG", "info");
         command.args(["serve", "--json", "--listen", "127.0.0.1:0"]).args(arguments);
         let mut process = Process::start_piped(&mut command);
         let mut line = String::new();
         BufReader::new(process.stdout()).read_line(&mut line).expect("a line");
         let start: Value = serde_json::from_str(&line).expect("JSON");
-        let address = start["address"].as_str().expect("text").parse().expect("an address");
+        let url = start["url"].as_str().expect("text").strip_prefix("http://").expect("a URL");
+        let (address, path) = url.split_at(url.find('/').unwrap_or(url.len()));
+        let (address, path) = (address.parse().expect("an address"), path.to_owned());
         let players = start["players"].as_array().expect("names").iter();
         let players = players.map(|name| name.as_str().expect("text").to_owned()).collect();
-        Self { process, address, players }
+        Self { process, address, path, players }
     }
 
-    fn post(&self, path: &str, state: &GameState) -> (u16, String) {
-        post(self.address, path, &serde_json::to_vec(state).expect("requests serialise"))
+    fn post(&self, verb: &str, state: &GameState) -> (u16, String) {
+        let path = format!("{}{verb}", self.path);
+        post(self.address, &path, &serde_json::to_vec(state).expect("requests serialise"))
     }
 
     /// Stops the server and returns its log.
@@ -115,29 +118,65 @@ impl Server {
     }
 }
 
+/// The lines of a log about a game.
+fn lines<'a>(log: &'a str, game: &str) -> Vec<&'a str> {
+    let game = format!("\"game\":\"{game}\"");
+    log.lines().filter(|line| line.contains(&game)).collect()
+}
+
 #[test]
 fn whole_games_are_played_by_the_first_player_that_can() {
-    let server = Server::start(&[TWO, FOUR, "minimax{depth=1}"]);
-    assert_eq!(server.players, [TWO, FOUR, "minimax{depth=1}", "minimax"]);
+    let server = Server::start(&[TWO, FOUR]);
+    assert_eq!(server.players[..2], [TWO, FOUR]);
     let duel = Config { snakes: 2, ..Config::default() };
-    let wide = Config { width: 7, height: 15, snakes: 2, ..Config::default() };
-    for (config, id) in [(&Config::default(), "four"), (&duel, "two"), (&wide, "wide")] {
+    for (config, id) in [(&Config::default(), "four"), (&duel, "two")] {
         let turns = server.play(config, id);
-        assert!(turns > 5, "{id}: {turns} turns");
+        assert!(turns > 20, "{id}: {turns} turns");
     }
     let log = server.stop();
     for (id, snakes, player) in [("four", 4, FOUR), ("two", 2, TWO)] {
-        let game = format!("\"game\":\"{id}\"");
-        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&game)).collect();
-        let starts = lines.iter().filter(|line| line.contains("game started"));
-        assert!(starts.clone().all(|line| line.contains(player)), "{log}");
-        assert_eq!(starts.count(), snakes, "{log}");
-        assert_eq!(lines.iter().filter(|line| line.contains("game ended")).count(), snakes);
-        let won = lines.iter().filter(|line| line.contains("\"ending\":\"won\"")).count();
-        let drawn = lines.iter().filter(|line| line.contains("no snake is alive")).count();
-        assert!(won == 1 || drawn == snakes, "{log}");
+        let lines = lines(&log, id);
+        let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+        assert_eq!((count("game started"), count("game ended")), (snakes, snakes), "{log}");
+        let chosen = format!("\"turn\":0,\"player\":\"{player}\"");
+        assert_eq!(count(&chosen), snakes, "{log}");
+        assert!(count("\"won\"") == 1 || count("no snake is alive") == snakes, "{log}");
     }
+    // The last two of four snakes are in a duel.
+    let duels = lines(&log, "four").iter().filter(|line| line.contains(TWO)).count();
+    assert!(duels >= 2, "{log}");
     assert!(!log.contains("refused") && !log.contains("late"), "{log}");
+}
+
+#[test]
+fn every_ruleset_is_played_in_time_by_players_with_a_limit_and_without() {
+    use ouro_game::battlesnake::{Map, Ruleset};
+    let server = Server::start(&["mcts{sims=30}", "--path", "/secret/snake", "--margin", "480"]);
+    assert!(get(server.address, "/").is_none(), "only the path is known");
+    assert!(get(server.address, "/secret/snake").is_some());
+    let base = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
+    let wide = Config { width: 7, height: 15, snakes: 3, ..Config::default() };
+    for (config, id) in [
+        (Config { ruleset: Ruleset::Royale, shrink_every_n_turns: 5, ..base.clone() }, "royale"),
+        (Config { map: Map::Royale, shrink_every_n_turns: 5, ..base.clone() }, "royale map"),
+        (Config { ruleset: Ruleset::Wrapped, ..base.clone() }, "wrapped"),
+        (Config { ruleset: Ruleset::Constrictor, ..base.clone() }, "constrictor"),
+        (Config { ruleset: Ruleset::WrappedConstrictor, ..base.clone() }, "both"),
+        (Config { map: Map::Empty, ..base }, "empty"),
+        (wide, "wide"),
+    ] {
+        assert!(server.play(&config, id) > 2, "{id}");
+    }
+    let log = server.stop();
+    assert!(log.contains("\"player\":\"mcts{sims=30}\""), "{log}");
+    assert!(!log.contains("refused"), "{log}");
+    // With a margin of 480 ms of 500, a player has a quarter of the time.
+    let server = Server::start(&["minimax", "--margin", "480"]);
+    let solo =
+        Config { ruleset: Ruleset::Solo, width: 3, height: 3, snakes: 1, ..Config::default() };
+    assert!(server.play(&solo, "solo") > 2);
+    let log = server.stop();
+    assert!(log.contains("\"player\":\"minimax{ms=125}\"") && !log.contains("refused"), "{log}");
 }
 
 #[test]
@@ -153,7 +192,7 @@ fn the_server_says_who_it_is_and_refuses_what_it_cannot_play() {
         ("/move", &b"{\"game\":"[..], 400, "ends early"),
         ("/move", b"not JSON", 400, "not JSON"),
         ("/move", b"{}", 400, "missing field"),
-        ("/end", b"[]", 400, ""),
+        ("/end", b"[]", 400, "invalid length 0"),
         ("/move", &huge, 413, "at most 524288 bytes"),
         ("/moves", b"", 404, "Battlesnake API"),
     ] {
@@ -161,6 +200,18 @@ fn the_server_says_who_it_is_and_refuses_what_it_cannot_play() {
         assert_eq!(got, status, "{path}: {text}");
         assert!(text.contains(part) && text.lines().count() == 1, "{path}: {text}");
     }
+    let long = format!(
+        r#"{{"game":{{"id":"{}"}},"turn":1,"board":{{"width":7,"height":7,"snakes":[]}},"you":{{"id":"a","health":1,"body":[]}}}}"#,
+        "x".repeat(300)
+    );
+    let (status, text) = post(server.address, "/move", long.as_bytes());
+    assert_eq!(
+        (status, text.as_str()),
+        (400, "game.id has 300 bytes; an id is a line of at most 256\n")
+    );
+    let empty = long.replace(&"x".repeat(300), "x");
+    let (status, text) = post(server.address, "/move", empty.as_bytes());
+    assert!(status == 400 && text.starts_with("board.snakes has 0 entries"), "{text}");
     // A refusal is not the end.
     let small = Config { width: 7, height: 7, snakes: 2, ..Config::default() };
     assert!(server.play(&small, "small") > 0);
@@ -178,6 +229,7 @@ fn a_wrong_command_line_is_one_line() {
     };
     refused(&["nobody"], &["nobody", "minimax{depth=TURNS}"]);
     refused(&["perfect"], &["perfect", "connect_four"]);
+    refused(&["net{weights=included:best}"], &["included:best", "included:duel-minimax"]);
     refused(&["mcts{sims=0}"], &["sims", "0"]);
     refused(
         &["mcts{sims=8,weights=checkpoints/connect4.safetensors}"],
@@ -185,4 +237,8 @@ fn a_wrong_command_line_is_one_line() {
     );
     refused(&["--color", "green"], &["green", "six hexadecimal digits"]);
     refused(&["--listen", "here"], &["here", "--listen"]);
+    refused(&["--path", "secret"], &["secret", "a path is / or /NAME"]);
+    refused(&["--path", "/{snake}"], &["/{snake}", "a path is / or /NAME"]);
+    refused(&["--snakes", "0"], &["0", "1 to 256"]);
+    refused(&["minimax{depth=30}"], &["minimax{depth=30}", "give a smaller depth"]);
 }

@@ -271,6 +271,49 @@ fn snakes_that_left_the_board_keep_their_seats_as_dead_ones() {
     assert!(Small::new(twice.config).is_ok());
 }
 
+/// Search trees are kept from request to request by comparing states.
+#[test]
+fn the_state_of_a_request_is_that_which_follows_from_the_last_one() {
+    let mut compared = [0; 2];
+    for (seed, ruleset) in (0..400)
+        .zip([Ruleset::Standard, Ruleset::Wrapped, Ruleset::Constrictor].into_iter().cycle())
+    {
+        let map = Map::Empty;
+        let config = Config { ruleset, map, width: 7, height: 7, snakes: 3, ..Config::default() };
+        let game = Small::new(config.clone()).expect("the configuration is playable");
+        let seats: Vec<String> = (0..3).map(|seat| format!("id-{seat}")).collect();
+        let mut rng = Rng::new(seed, "api");
+        let mut state = game.initial(&mut rng);
+        // The state that follows from the last request, and the snakes that were alive there.
+        let mut expected = None;
+        while let Turn::Move(movers) = game.turn(&state) {
+            let you = movers.iter().next().expect("somebody is to move");
+            let position = game.position(&state, &DeadBodies::new(3));
+            let setup = sent(&host(3), &config, &position, you).setup_for(&seats).expect("seats");
+            let read = Small::new(setup.config).expect("it can be played").initial(&mut rng);
+            if let Some((follows, before)) = expected
+                && before == movers
+            {
+                assert_eq!(read, follows, "{ruleset:?}");
+                compared[usize::from(movers.iter().count() < 3)] += 1;
+            }
+            let mut actions = [Action(0); 3];
+            for player in movers.iter() {
+                let safe = game.safe_moves(&state, player);
+                let choices: Vec<u32> = (0..4).filter(|step| safe >> step & 1 == 1).collect();
+                let choice = rng.below(choices.len().max(1) as u32) as usize;
+                actions[player] = Action(choices.get(choice).copied().unwrap_or(0));
+            }
+            let mut follows = read;
+            game.step(&mut follows, &actions).expect("every move is legal");
+            game.settle_idle(&mut follows);
+            expected = Some((follows, movers));
+            game.advance(&mut state, &actions, &mut rng).expect("every move is legal");
+        }
+    }
+    assert!(compared[0] > 100 && compared[1] > 100, "{compared:?}");
+}
+
 #[test]
 fn a_food_chance_above_100_counts_as_100() {
     let snake = |x| Snake { health: 90, body: vec![Point { x, y: 1 }; 3], death: None };

@@ -1,241 +1,250 @@
 //! Requests and replies over HTTP.
 //!
-//! A request that cannot be answered gets one line of text and a status: 400 for a body that the API
-//! does not allow, 408 for one that is slow, 413 for one that is too long, 503 while an earlier request
-//! for the same snake takes too long.
+//! A request that is refused gets one line of text and a status: 400 for a body that is no request, 408
+//! for one that is slow, 413 for one that is too long, 503 while too many snakes are searched or an
+//! earlier request of the same snake takes all the time, 500 if a search failed.
 
-use std::fmt::Display;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::extract::State;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use ouro_game::battlesnake::api::{ApiError, GameState, Info, MAX_REQUEST_BYTES, Reply};
+use ouro_game::battlesnake::api::{GameState, Info, MAX_REQUEST_BYTES, Reply};
 use ouro_service::{Throttle, blocking};
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::games::Recent;
-use super::roster::Roster;
-use super::seat::{Ending, Seat, SeatError};
+use super::players::{PlayerList, allowed};
+use super::refusal::Refusal;
+use super::session::Session;
+use super::sessions::{Sessions, SnakeKey};
 
 /// Time limit for the body of a request.
 const BODY_TIME: Duration = Duration::from_secs(5);
-/// Time limit for the search of an earlier request of the same snake.
-const SEARCH_TIME: Duration = Duration::from_secs(10);
-/// Time between two log lines about refused requests.
+/// Time between two log lines about refused requests, and between two about late replies.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// Most characters of the text of a refusal.
-const REFUSAL_CHARS: usize = 300;
-/// Most characters of an id in a log line.
-const ID_CHARS: usize = 64;
+/// Most bytes of an id.
+const ID_BYTES: usize = 256;
 
-/// A seat that one request at a time uses.
-type SharedSeat = Arc<tokio::sync::Mutex<Seat>>;
-
-/// Everything that the handlers need. Clones share it.
+/// State that the handlers share.
 #[derive(Clone, Debug)]
-pub(super) struct Site(Arc<Shared>);
+pub(super) struct Server(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    roster: Roster,
-    /// Seats by the ids of their game and their snake.
-    seats: Mutex<Recent<(String, String), SharedSeat>>,
+    players: PlayerList,
+    /// A session is used by one request at a time.
+    sessions: Mutex<Sessions<tokio::sync::Mutex<Session>>>,
+    /// Searches at once. None is queued: a search that starts late is of no use.
+    searches: Arc<Semaphore>,
     info: Info,
     refusals: Mutex<Throttle>,
+    late_replies: Mutex<Throttle>,
 }
 
-impl Site {
-    /// A server of `roster` that remembers as many snakes as `snakes`.
-    pub(super) fn new(roster: Roster, snakes: usize, info: Info) -> Self {
-        let seats = Mutex::new(Recent::new(snakes));
-        let refusals = Mutex::new(Throttle::new(LOG_INTERVAL));
-        Self(Arc::new(Shared { roster, seats, info, refusals }))
+impl Server {
+    /// A server of `players` with at most `snakes` sessions and as many searches at once.
+    pub(super) fn new(players: PlayerList, snakes: NonZero<u16>, info: Info) -> Self {
+        let throttle = || Mutex::new(Throttle::new(LOG_INTERVAL));
+        Self(Arc::new(Shared {
+            players,
+            sessions: Mutex::new(Sessions::new(snakes.into())),
+            searches: Arc::new(Semaphore::new(usize::from(snakes.get()))),
+            info,
+            refusals: throttle(),
+            late_replies: throttle(),
+        }))
     }
 
-    /// The seat of the requested snake.
-    fn seat(&self, state: &GameState) -> SharedSeat {
-        let mut seats = self.0.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        seats.get_or_insert(&place(state), SharedSeat::default)
+    /// The routes of the API below `path`, which is empty or starts with `/`.
+    pub(super) fn routes(self, path: &str) -> Router {
+        let limit = DefaultBodyLimit::max(MAX_REQUEST_BYTES);
+        let mut routes = Router::new()
+            .route(&format!("{path}/"), get(info))
+            .route(&format!("{path}/start"), post(start))
+            .route(&format!("{path}/move"), post(choose))
+            .route(&format!("{path}/end"), post(end));
+        if !path.is_empty() {
+            routes = routes.route(path, get(info));
+        }
+        let unknown = || async { (StatusCode::NOT_FOUND, "see the Battlesnake API, version 1\n") };
+        routes.fallback(unknown).layer(limit).with_state(self)
     }
 
-    /// Forgets the seat of the requested snake.
-    fn forget(&self, state: &GameState) -> Option<SharedSeat> {
-        let mut seats = self.0.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        seats.remove(&place(state))
+    fn sessions(&self) -> MutexGuard<'_, Sessions<tokio::sync::Mutex<Session>>> {
+        lock(&self.0.sessions)
     }
 
-    /// Runs `work` on the seat of the requested snake, outside the threads of the runtime.
-    async fn with_seat<T: Send + 'static>(
+    /// Runs `work` on the session of the requested snake, outside the threads of the runtime. Chooses a
+    /// player before.
+    async fn search<T: Send + 'static>(
         &self,
         state: GameState,
-        work: impl FnOnce(&mut Seat, &Roster, &GameState) -> Result<T, SeatError> + Send + 'static,
+        arrival: Instant,
+        work: impl FnOnce(&mut Session, &GameState) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let seat = timeout(SEARCH_TIME, self.seat(&state).lock_owned()).await;
-        let mut seat = seat.map_err(|_| Refusal::busy())?;
-        let site = self.clone();
-        let worked = blocking(move || work(&mut seat, &site.0.roster, &state)).await;
-        Ok(worked.map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error))??)
-    }
-
-    /// Logs a refusal and converts it to a response.
-    fn refuse(&self, path: &str, refusal: Refusal) -> Response {
-        let Refusal { status, text } = refusal;
-        let mut refusals = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = refusals.admit() {
-            tracing::warn!(path, status = status.as_u16(), count, "request refused: {text}");
-        }
-        (status, format!("{text}\n")).into_response()
-    }
-}
-
-/// The routes of the API.
-pub(super) fn routes(site: Site) -> Router {
-    Router::new()
-        .route("/", get(info))
-        .route("/start", post(start))
-        .route("/move", post(choose))
-        .route("/end", post(end))
-        .fallback(|| async { (StatusCode::NOT_FOUND, "see the Battlesnake API, version 1\n") })
-        .with_state(site)
-}
-
-async fn info(State(site): State<Site>) -> Response {
-    json(&site.0.info)
-}
-
-async fn start(State(site): State<Site>, body: Body) -> Response {
-    let started = async {
-        let state = read(body).await?;
-        // Another game may have had the same id.
-        site.forget(&state);
-        let (game, snakes) = (id(&state.game.id), state.board.snakes.len());
-        let (board, timeout) = (board(&state), state.game.timeout);
-        let ruleset = id(&state.game.ruleset.name);
-        let player = site.with_seat(state, |seat, roster, state| {
-            seat.prepare(roster, state)?;
-            Ok(seat.player().unwrap_or_default().to_owned())
+        let busy = |text| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text);
+        let setup = state.setup()?;
+        let permit = Arc::clone(&self.0.searches).try_acquire_owned();
+        let permit = permit.map_err(|_| busy("too many snakes are searched; raise --snakes"))?;
+        let key = key(&state);
+        let session = self.sessions().get(key.clone(), arrival);
+        let session = timeout(allowed(setup.timeout_ms), session.lock_owned()).await;
+        let mut session = session.map_err(|_| {
+            busy("an earlier request of this snake is still searched; give its player less time")
+        })?;
+        let server = self.clone();
+        let worked = blocking(move || {
+            let _permit = permit;
+            if session.prepare(&server.0.players, &state, &setup)? {
+                let (game, player) = (&state.game.id, session.player());
+                tracing::info!(game, turn = state.turn, player, "player chosen");
+            }
+            work(&mut session, &state)
         });
-        let player = player.await?;
-        tracing::info!(game, ruleset, board, snakes, timeout, player, "game started");
+        worked.await.unwrap_or_else(|error| {
+            // The player may be in the middle of a search.
+            self.sessions().remove(&key);
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error))
+        })
+    }
+
+    /// Logs a late reply.
+    fn check_time(&self, state: &GameState, took: Duration) {
+        let (allowed_ms, took_ms) = (state.game.timeout, milliseconds(took));
+        if allowed_ms <= 0 || took_ms <= allowed_ms.unsigned_abs() {
+            return;
+        }
+        if let Some(count) = lock(&self.0.late_replies).admit() {
+            let (game, turn) = (&state.game.id, state.turn);
+            tracing::warn!(game, turn, took_ms, allowed_ms, count, "reply is late; raise --margin");
+        }
+    }
+
+    /// Logs a refusal.
+    fn refuse(&self, path: &str, refusal: Refusal) -> Response {
+        if let Some(count) = lock(&self.0.refusals).admit() {
+            let (status, text) = (refusal.status.as_u16(), &refusal.text);
+            tracing::warn!(path, status, count, "request refused: {text}");
+        }
+        refusal.into_response()
+    }
+}
+
+async fn info(State(server): State<Server>) -> Response {
+    json(&server.0.info)
+}
+
+async fn start(State(server): State<Server>, request: Request) -> Response {
+    let arrival = Instant::now();
+    let started = async {
+        let state = read(request).await?;
+        // Another game may have had the same id.
+        server.sessions().remove(&key(&state));
+        let [ruleset, map] = [&state.game.ruleset.name, &state.game.map].map(|text| brief(text));
+        let (board, snakes) = (board(&state), state.board.snakes.len());
+        let (game, timeout_ms) = (&state.game.id, state.game.timeout);
+        tracing::info!(game, ruleset, map, board, snakes, timeout_ms, "game started");
+        server.search(state, arrival, |_, _| Ok(())).await?;
         Ok(StatusCode::OK.into_response())
     };
-    started.await.unwrap_or_else(|refusal| site.refuse("/start", refusal))
+    started.await.unwrap_or_else(|refusal| server.refuse("/start", refusal))
 }
 
-async fn choose(State(site): State<Site>, body: Body) -> Response {
+async fn choose(State(server): State<Server>, request: Request) -> Response {
+    let arrival = Instant::now();
     let chosen = async {
-        let state = read(body).await?;
-        let begun = Instant::now();
-        let chosen = site.with_seat(state, move |seat, roster, state| {
-            let action = seat.choose(roster, state)?;
-            let took = begun.elapsed();
-            seat.slowest = seat.slowest.max(took);
-            let (allowed, took) = (state.game.timeout, milliseconds(took));
-            if allowed > 0 && took > allowed.unsigned_abs() {
-                let game = id(&state.game.id);
-                tracing::warn!(
-                    game,
-                    turn = state.turn,
-                    took,
-                    allowed,
-                    "reply is late; see --margin"
-                );
-            }
+        let state = read(request).await?;
+        let shared = server.clone();
+        let action = server.search(state, arrival, move |session, state| {
+            let action = session.choose(state, arrival)?;
+            let took = arrival.elapsed();
+            session.slowest = session.slowest.max(took);
+            shared.check_time(state, took);
             Ok(action)
         });
-        Ok(json(&Reply::new(chosen.await?)))
+        Ok(json(&Reply::new(action.await?)))
     };
-    chosen.await.unwrap_or_else(|refusal| site.refuse("/move", refusal))
+    chosen.await.unwrap_or_else(|refusal| server.refuse("/move", refusal))
 }
 
-async fn end(State(site): State<Site>, body: Body) -> Response {
+async fn end(State(server): State<Server>, request: Request) -> Response {
     let ended = async {
-        let state = read(body).await?;
-        let seat = site.forget(&state);
-        let slowest = match &seat {
-            Some(seat) => seat.lock().await.slowest,
-            None => Duration::ZERO,
-        };
-        let (game, turn, slowest) = (id(&state.game.id), state.turn, milliseconds(slowest));
-        let ending = Ending::of(&state);
-        tracing::info!(game, turn, %ending, slowest, "game ended");
+        let state = read(request).await?;
+        let session = server.sessions().remove(&key(&state));
+        // A search that still runs is of a move that no longer counts.
+        if let Some(session) = session.as_ref().and_then(|session| session.try_lock().ok()) {
+            let (game, turn, ending) = (&state.game.id, state.turn, ending(&state));
+            let slowest_ms = milliseconds(session.slowest);
+            tracing::info!(game, turn, ending, slowest_ms, "game ended");
+        }
         Ok(StatusCode::OK.into_response())
     };
-    ended.await.unwrap_or_else(|refusal| site.refuse("/end", refusal))
+    ended.await.unwrap_or_else(|refusal| server.refuse("/end", refusal))
 }
 
 /// Reads the body of a request.
-async fn read(body: Body) -> Result<GameState, Refusal> {
-    let bytes = timeout(BODY_TIME, to_bytes(body, MAX_REQUEST_BYTES)).await;
-    let bytes = bytes.map_err(|_| {
+async fn read(request: Request) -> Result<GameState, Refusal> {
+    let body = timeout(BODY_TIME, Bytes::from_request(request, &())).await.map_err(|_| {
         let limit = BODY_TIME.as_secs();
-        let text = format_args!("the body took longer than {limit} seconds; send it at once");
+        let text = format!("the body took longer than {limit} seconds; send it at once");
         Refusal::new(StatusCode::REQUEST_TIMEOUT, text)
     })?;
-    let bytes = bytes.map_err(|error| {
-        let text = format_args!("{error}; a body has at most {MAX_REQUEST_BYTES} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+    let body = body.map_err(|error| {
+        let text = format!("{}; at most {MAX_REQUEST_BYTES} bytes are read", error.body_text());
+        Refusal::new(error.status(), text)
     })?;
-    Ok(GameState::parse(&bytes)?)
+    let state = GameState::parse(&body)?;
+    for (field, id) in [("game.id", &state.game.id), ("you.id", &state.you.id)] {
+        if id.len() > ID_BYTES || id.chars().any(char::is_control) {
+            let text =
+                format!("{field} has {} bytes; an id is a line of at most {ID_BYTES}", id.len());
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, text));
+        }
+    }
+    Ok(state)
 }
 
 fn json(value: &impl Serialize) -> Response {
     match serde_json::to_string(value) {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
+        Err(error) => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error).into_response(),
     }
 }
 
-fn place(state: &GameState) -> (String, String) {
+fn key(state: &GameState) -> SnakeKey {
     (state.game.id.clone(), state.you.id.clone())
-}
-
-/// An id for a log line: text of someone else.
-fn id(text: &str) -> String {
-    text.chars().filter(|one| !one.is_control()).take(ID_CHARS).collect()
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn board(state: &GameState) -> String {
     format!("{}x{}", state.board.width, state.board.height)
 }
 
-/// Why a request has no answer.
-struct Refusal {
-    status: StatusCode,
-    text: String,
+/// The start of a text of a request, for a log line.
+fn brief(text: &str) -> String {
+    text.chars().filter(|one| !one.is_control()).take(64).collect()
 }
 
-impl Refusal {
-    fn new(status: StatusCode, text: impl Display) -> Self {
-        // The text may quote the request.
-        Self { status, text: text.to_string().chars().take(REFUSAL_CHARS).collect() }
-    }
-
-    fn busy() -> Self {
-        let text =
-            "an earlier request of this snake is still being searched; give its player a limit";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
+/// How a game ended for the snake of a request to `/end`.
+fn ending(state: &GameState) -> &'static str {
+    match (state.seat(), state.board.snakes.len()) {
+        (Some(_), 1) if state.game.ruleset.name != "solo" => "won",
+        (Some(_), _) => "stopped by the host",
+        (None, 0) => "no snake is alive",
+        (None, _) => "lost",
     }
 }
 
-impl From<ApiError> for Refusal {
-    fn from(error: ApiError) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error)
-    }
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl From<SeatError> for Refusal {
-    fn from(error: SeatError) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -36,34 +36,37 @@ impl GameState {
     /// The game at this position with a seat for each of `ids`, in their order. Snakes that are not
     /// on the board are dead, so that a player of four seats can play on when three snakes are left.
     ///
-    /// No snake can be dead on turn 0. With absent snakes, that turn counts as turn 1.
+    /// Absent snakes have died on turn 1, so they are the same in every request. With absent snakes, turn
+    /// 0 counts as turn 1.
     ///
     /// # Errors
     ///
     /// Those of [`setup`](Self::setup); a snake on the board has no seat; there are too many seats.
     pub fn setup_for(&self, ids: &[String]) -> Result<Setup, ApiError> {
-        let setup = self.setup()?;
+        let Setup { mut config, ids: on_board, timeout_ms, .. } = self.setup()?;
         if ids.len() > MAX_SNAKES {
             return Err(ApiError::SnakeCount { count: ids.len() });
         }
-        if let Some(snake) = setup.ids.iter().position(|id| !ids.contains(id)) {
-            return Err(ApiError::NoSeat { snake, id: setup.ids[snake].clone() });
+        if let Some(snake) = on_board.iter().position(|id| !ids.contains(id)) {
+            return Err(ApiError::NoSeat { snake, id: on_board[snake].clone() });
         }
-        let Setup { mut config, timeout_ms, .. } = setup;
-        let Some(mut position) = config.start.take() else { return self.setup() };
-        if ids.len() > position.snakes.len() {
-            position.turn = position.turn.max(1);
+        // Constrictor rulesets give dead snakes full health, too.
+        let health = if config.ruleset.is_constrictor() { 100 } else { 0 };
+        let death = Some(Death { cause: Cause::OutOfHealth, by: None, on: 1 });
+        if let Some(position) = &mut config.start {
+            if ids.len() > on_board.len() {
+                position.turn = position.turn.max(1);
+            }
+            let living = std::mem::take(&mut position.snakes);
+            let mut living: Vec<Option<Snake>> = living.into_iter().map(Some).collect();
+            let seated = |id: &String| {
+                let place = on_board.iter().position(|one| one == id);
+                let snake = place.and_then(|place| living[place].take());
+                snake.unwrap_or_else(|| Snake { health, body: Vec::new(), death })
+            };
+            position.snakes = ids.iter().map(seated).collect();
         }
-        let death = Death { cause: Cause::OutOfHealth, by: None, on: position.turn.max(1) };
-        let mut living: Vec<_> = position.snakes.into_iter().map(Some).collect();
-        let seated = |id: &String| {
-            let place = setup.ids.iter().position(|living| living == id);
-            let snake = place.and_then(|place| living[place].take());
-            snake.unwrap_or_else(|| Snake { health: 0, body: Vec::new(), death: Some(death) })
-        };
-        position.snakes = ids.iter().map(seated).collect();
         config.snakes = ids.len() as u8;
-        config.start = Some(position);
         let you = ids.iter().position(|id| *id == self.you.id).unwrap_or_default();
         Ok(Setup { config, you, ids: ids.to_vec(), timeout_ms })
     }

@@ -1,0 +1,152 @@
+//! A session: one snake in one game, from its first request to its last.
+
+use std::fmt::{self, Debug, Formatter};
+use std::time::{Duration, Instant};
+
+use ouro_game::battlesnake::api::{ApiError, GameState, Setup};
+use ouro_game::battlesnake::{Config, Point, Small};
+use ouro_game::{Action, ConfigError, Game, Rng};
+use ouro_players::{Player, Request};
+
+use super::players::{Chosen, PlayerList, is_royale};
+
+/// A player for any class of board.
+pub(super) trait SnakePlayer: Send {
+    /// The action of `seat` at the start of `config`, where that seat is to move.
+    ///
+    /// # Errors
+    ///
+    /// The start is not a position of the class of board for which the player was built.
+    fn choose(&mut self, config: Config, seat: usize) -> Result<Action, ConfigError>;
+}
+
+/// A player for one class of board.
+pub(super) struct BuiltPlayer<G: Game> {
+    player: Box<dyn Player<G>>,
+    rng: Rng,
+}
+
+impl<G: Game> BuiltPlayer<G> {
+    pub(super) fn new(player: Box<dyn Player<G>>) -> Self {
+        Self { player, rng: Rng::new(1, "serve") }
+    }
+}
+
+impl<G: Game<Config = Config>> SnakePlayer for BuiltPlayer<G> {
+    fn choose(&mut self, config: Config, seat: usize) -> Result<Action, ConfigError> {
+        let game = G::new(config)?;
+        let state = game.initial(&mut self.rng);
+        let mut choices = Vec::new();
+        // A player serves a single game.
+        let request = Request { state: &state, player: seat, rng: &mut self.rng, game: Some(0) };
+        self.player.choose(&game, &mut [request], &mut choices);
+        Ok(choices.first().map(|choice| choice.action).unwrap_or_default())
+    }
+}
+
+/// What a player was chosen for: the choice is made again when it changes.
+#[derive(Clone, Debug, PartialEq)]
+struct Table {
+    /// Ids of the living snakes, sorted.
+    living: Vec<String>,
+    /// Rules and board, without a position.
+    config: Config,
+    /// Hazards that do not follow from the rules.
+    hazards: Vec<Point>,
+    is_small: bool,
+}
+
+impl Table {
+    fn of(setup: &Setup) -> Self {
+        let mut living = setup.ids.clone();
+        living.sort_unstable();
+        let is_small = Small::fits(&setup.config);
+        let config = Config { start: None, ..setup.config.clone() };
+        let start = setup.config.start.as_ref().filter(|_| !is_royale(&config));
+        let hazards = start.map(|start| start.hazards.clone()).unwrap_or_default();
+        Self { living, config, hazards, is_small }
+    }
+
+    /// Whether a player of `before` can continue here: at most, snakes have died.
+    fn continues(&self, before: &Self) -> bool {
+        let rules = |table: &Self| Config { snakes: 0, solo: false, ..table.config.clone() };
+        rules(self) == rules(before)
+            && self.hazards == before.hazards
+            && self.is_small == before.is_small
+            && self.living.iter().all(|id| before.living.contains(id))
+    }
+}
+
+/// See the [module](self).
+#[derive(Default)]
+pub(super) struct Session {
+    chosen: Option<(Table, Chosen)>,
+    /// Longest time of a reply.
+    pub(super) slowest: Duration,
+}
+
+impl Debug for Session {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("player", &self.player()).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Name of the player, once there is one.
+    pub(super) fn player(&self) -> Option<&str> {
+        self.chosen.as_ref().map(|(_, chosen)| chosen.name.as_str())
+    }
+
+    /// Chooses a player for the position of a request, and keeps the present one while it is the first
+    /// that can play. Returns whether there is a new one.
+    pub(super) fn prepare(
+        &mut self,
+        players: &PlayerList,
+        state: &GameState,
+        setup: &Setup,
+    ) -> Result<bool, SessionError> {
+        let table = Table::of(setup);
+        let kept = match &self.chosen {
+            Some((before, _)) if *before == table => return Ok(false),
+            Some((before, chosen)) => table.continues(before).then_some(chosen.index),
+            None => None,
+        };
+        if let Some(chosen) = players.choose(state, setup, kept)? {
+            self.chosen = Some((table, chosen));
+            return Ok(true);
+        }
+        if let Some((before, _)) = &mut self.chosen {
+            *before = table;
+        }
+        Ok(false)
+    }
+
+    /// The move of the requested snake. Its time counts from `arrival`.
+    pub(super) fn choose(
+        &mut self,
+        state: &GameState,
+        arrival: Instant,
+    ) -> Result<Action, SessionError> {
+        let Some((_, chosen)) = &mut self.chosen else { return Ok(Action::default()) };
+        let Setup { config, you, .. } = state.setup_for(&chosen.ids)?;
+        chosen.clock.start_at(arrival);
+        Ok(chosen.player.choose(Config { draw: chosen.draw, ..config }, you)?)
+    }
+}
+
+/// Why a request gets no move.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SessionError {
+    /// The request is not a position of a game.
+    #[error(transparent)]
+    Request(#[from] ApiError),
+    /// The position does not fit its board.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// No player plays the position.
+    #[error("no player plays this position: {0}")]
+    NoPlayer(String),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+use super::super::testing::{PLAYERS, request};
+use super::*;
+
+/// Prepares a session for a request. Returns whether there is a new player, and its name.
+fn prepare(session: &mut Session, players: &PlayerList, state: &GameState) -> (bool, String) {
+    let setup = state.setup().expect("a position");
+    let is_new = session.prepare(players, state, &setup).expect("a player");
+    (is_new, session.player().expect("it was chosen").to_owned())
+}
+
+#[test]
+fn a_player_stays_until_another_one_is_first_or_the_rules_change() {
+    let names = PLAYERS.map(str::to_owned);
+    let players = PlayerList::new(&names, Duration::from_millis(100)).expect("included weights");
+    let mut session = Session::default();
+    let config = Config::default();
+    let is_duel = |name: &str| !name.contains("standard-minimax");
+    for (missing, expected, duel) in
+        [(0, true, false), (0, false, false), (1, false, false), (2, true, true), (2, false, true)]
+    {
+        let (is_new, name) = prepare(&mut session, &players, &request(&config, missing));
+        assert_eq!((is_new, is_duel(&name)), (expected, duel), "without {missing}");
+    }
+    // The dead do not come back: it is another game with the same id.
+    assert!(prepare(&mut session, &players, &request(&config, 0)).0);
+    // A snake of the game is unknown.
+    let mut stranger = request(&config, 0);
+    stranger.board.snakes[2].id = "stranger".to_owned();
+    assert!(prepare(&mut session, &players, &stranger).0);
+    // A map that moves hazards.
+    let mut hazards = request(&Config { width: 19, height: 19, ..config }, 0);
+    for food in hazards.board.food.clone() {
+        hazards.board.hazards = vec![food];
+        assert!(prepare(&mut session, &players, &hazards).0);
+        assert!(!prepare(&mut session, &players, &hazards).0);
+    }
+}
+
+#[test]
+fn the_time_of_a_move_counts_from_the_arrival_of_its_request() {
+    let names = ["minimax{ms=20000}".to_owned(), "mcts{ms=20000}".to_owned()];
+    let mut state = request(&Config { snakes: 2, ..Config::default() }, 0);
+    state.turn = 50;
+    for name in names {
+        let players = PlayerList::new(&[name], Duration::ZERO).expect("valid");
+        let mut session = Session::default();
+        prepare(&mut session, &players, &state);
+        let late = Instant::now().checked_sub(Duration::from_secs(20)).expect("20 s since boot");
+        let started = Instant::now();
+        session.choose(&state, late).expect("a move");
+        assert!(started.elapsed() < Duration::from_secs(10), "the time was over");
+    }
+}

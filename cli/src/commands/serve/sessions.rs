@@ -1,0 +1,69 @@
+//! The sessions of games in progress, a bounded number.
+//!
+//! The session used longest ago makes room for a new one. A session that was not used for a while is
+//! dropped, so a game whose end is never reported keeps its memory for minutes only.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lru::LruCache;
+
+/// Ids of a game and of a snake in it.
+pub(super) type SnakeKey = (String, String);
+
+/// Time after which a session that was not used is dropped.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// Sessions by key.
+#[derive(Debug)]
+pub(super) struct Sessions<S> {
+    /// With the time of the last use.
+    cache: LruCache<SnakeKey, (Instant, Arc<S>)>,
+}
+
+impl<S: Default> Sessions<S> {
+    /// Room for `most` sessions.
+    pub(super) fn new(most: NonZero<usize>) -> Self {
+        Self { cache: LruCache::new(most) }
+    }
+
+    /// The session of `key`, new if there is none. `now` does not go back.
+    pub(super) fn get(&mut self, key: SnakeKey, now: Instant) -> Arc<S> {
+        let idle = |used: &Instant| now.saturating_duration_since(*used) > IDLE;
+        while self.cache.peek_lru().is_some_and(|(_, (used, _))| idle(used)) {
+            self.cache.pop_lru();
+        }
+        let (used, session) = self.cache.get_or_insert_mut(key, || (now, Arc::default()));
+        *used = now;
+        Arc::clone(session)
+    }
+
+    /// Removes and returns the session of `key`.
+    pub(super) fn remove(&mut self, key: &SnakeKey) -> Option<Arc<S>> {
+        self.cache.pop(key).map(|(_, session)| session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn sessions_make_room_by_use_and_are_dropped_when_idle() {
+        let key = |name: &str| (name.to_owned(), "snake".to_owned());
+        let start = Instant::now();
+        let second = |number| start + Duration::from_secs(number);
+        let mut sessions = Sessions::<AtomicU32>::new(NonZero::new(2).expect("two"));
+        sessions.get(key("a"), second(0)).store(1, Ordering::Relaxed);
+        sessions.get(key("b"), second(1)).store(2, Ordering::Relaxed);
+        assert_eq!(sessions.get(key("a"), second(2)).load(Ordering::Relaxed), 1);
+        sessions.get(key("c"), second(3)).store(3, Ordering::Relaxed);
+        assert!(sessions.remove(&key("b")).is_none(), "it was used longest ago");
+        assert_eq!(sessions.get(key("c"), second(122)).load(Ordering::Relaxed), 3);
+        assert_eq!(sessions.get(key("a"), second(123)).load(Ordering::Relaxed), 0, "a new one");
+        assert!(sessions.remove(&key("c")).is_some());
+    }
+}
