@@ -19,12 +19,14 @@ use crate::clock::WallClock;
 use crate::failure::Failure;
 use crate::output::Output;
 
+use self::http_snake::Missing;
 use self::play::PlayedGame;
 use self::saved::Saved;
 use self::schedule::Planned;
 
 pub(super) use report::Report;
 
+mod http_snake;
 pub(super) mod play;
 mod ratings;
 mod report;
@@ -41,7 +43,10 @@ mod timed;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ouro match 'net{weights=runs/default/arena/weights/HASH.safetensors}' random --games 400
-  ouro match 'minimax{depth=2}' greedy random --game battlesnake --games 400")]
+  ouro match 'minimax{depth=2}' greedy random --game battlesnake --games 400
+  ouro match 'http{url=http://127.0.0.1:8000,ms=500}' 'minimax{ms=400}' --game battlesnake --threads 1
+
+http{url=URL,ms=TIME} is a snake elsewhere that speaks the Battlesnake HTTP API.")]
 pub(crate) struct Arguments {
     /// Who plays, by name.
     #[arg(required = true)]
@@ -147,19 +152,24 @@ impl GameVisitor for Match<'_> {
         let (names, seats) = (&arguments.players, game.players());
         let schedule = schedule::schedule(arguments.seed, arguments.games, names.len(), seats)
             .map_err(Failure::usage)?;
+        let missing: Vec<Arc<Missing>> = names.iter().map(|_| Arc::default()).collect();
         let players = || -> Result<Vec<Box<dyn Player<G>>>, Failure> {
             let mut engine = |weights: &str| engines.get(weights).cloned();
             let clock = Arc::new(WallClock::default());
             let mut context = BuildContext { game: &game, engines: &mut engine, clock };
-            let player = |name: &String| by_name(name, &mut context).map_err(Failure::usage);
-            names.iter().map(player).collect()
+            let player = |(name, missing): (&String, &Arc<Missing>)| {
+                let built = http_snake::build(name, &game, missing);
+                built.unwrap_or_else(|| by_name(name, &mut context)).map_err(Failure::usage)
+            };
+            names.iter().zip(&missing).map(player).collect()
         };
         // Build all players once, so that an invalid name is reported before the first game.
         players()?;
         let open = |path| Saved::open(path, arguments, config, engines, seats).map(Mutex::new);
         let saved = arguments.save.as_deref().map(open).transpose()?;
         let played = play_rest(&game, &schedule, arguments, &players, saved.as_ref())?;
-        let report = Report::new((G::NAME, seats, arguments.seed), names, &schedule, &played);
+        let report = Report::new((G::NAME, seats, arguments.seed), names, &schedule, &played)
+            .with_missing(&missing);
         let longest = played.longest.map(|record| {
             let GameRecord { version, seed, plies, digests, config: _ } = record;
             GameRecord { version, config: (), seed, plies, digests }

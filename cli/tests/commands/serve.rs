@@ -219,6 +219,87 @@ fn the_server_says_who_it_is_and_refuses_what_it_cannot_play() {
     assert!(log.contains("request refused: message ends early"), "{log}");
 }
 
+/// Plays a match on 7×7 and returns its report.
+fn play_match(players: &[&str], snakes: u8, games: u32) -> Value {
+    let game = format!(r#"{{"game":"battlesnake","width":7,"height":7,"snakes":{snakes}}}"#);
+    let games = games.to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.arg("match").args(players);
+    command.args(["--game", &game, "--games", &games, "--threads", "1", "--json"]);
+    serde_json::from_str(&ouro_testkit::process::run(&mut command).success()).expect("JSON")
+}
+
+#[test]
+fn a_match_asks_snakes_over_http() {
+    let server = Server::start(&["minimax{depth=2}", "--path", "/snake"]);
+    let snake = format!("http{{url=http://{}/snake}}", server.address);
+    let report = play_match(&[&snake, "random"], 2, 4);
+    assert_eq!(report["games"], 4);
+    assert!(report.get("missing").is_none(), "{report}");
+    assert_eq!(report["pairings"][0]["wins"], 4, "{report}");
+    // It takes three of the four seats.
+    let report = play_match(&["random", &snake], 4, 4);
+    assert!(report.get("missing").is_none(), "{report}");
+    let log = server.stop();
+    let count = |text: &str| log.lines().filter(|line| line.contains(text)).count();
+    assert_eq!((count("game started"), count("game ended")), (4 + 3 * 4, 4 + 3 * 4), "{log}");
+    let ids = log.lines().filter(|line| line.contains("game started")).filter_map(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        line["game"].as_str().map(str::to_owned)
+    });
+    assert_eq!(ids.collect::<std::collections::BTreeSet<_>>().len(), 8, "{log}");
+    assert!(!log.contains("refused"), "{log}");
+}
+
+#[test]
+fn replies_without_a_move_are_counted_and_repeat_the_previous_move() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it has one");
+    // Says who it is, and answers every other request with no move.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut request = [0; 1 << 16];
+            let Ok(length) = stream.read(&mut request) else { continue };
+            let text = if request[..length].starts_with(b"GET / ") {
+                r#"{"apiversion":"1"}"#
+            } else {
+                r#"{"move":"north"}"#
+            };
+            let length = text.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{text}"
+            );
+        }
+    });
+    let snake = format!("http{{url=http://{address},ms=2000}}");
+    let report = play_match(&[&snake, "greedy"], 2, 2);
+    let missing = &report["missing"][0];
+    assert_eq!(missing["player"], snake.as_str(), "{report}");
+    assert!(missing["replies"].as_u64() >= Some(4), "it goes up until it dies: {report}");
+    assert!(missing["first"].as_str().expect("text").contains("north"), "{report}");
+}
+
+#[test]
+fn a_match_refuses_a_url_without_a_snake() {
+    let free = ouro_testkit::server::free_port();
+    for (player, part) in [
+        (format!("http{{url=http://{free}}}"), "start it first"),
+        ("http{url=https://example.org}".to_owned(), "it starts with http://"),
+        ("http{ms=5}".to_owned(), "url is missing"),
+        ("http{url=http://127.0.0.1:1,ms=0}".to_owned(), "1 to 60000"),
+        ("http{url=http://127.0.0.1:1,sims=5}".to_owned(), "sims"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        command.args(["match", &player, "greedy", "--game", "battlesnake", "--games", "4"]);
+        ouro_testkit::process::run(&mut command).assert_refused(64, &["http{", part]);
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args(["match", "http{url=http://127.0.0.1:1}", "random", "--game", "tic_tac_toe"]);
+    ouro_testkit::process::run(&mut command).assert_refused(64, &["battlesnake"]);
+}
+
 #[test]
 fn a_wrong_command_line_is_one_line() {
     let refused = |arguments: &[&str], parts: &[&str]| {

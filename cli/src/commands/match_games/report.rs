@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_rating::Estimate;
 use serde::Serialize;
 
+use super::http_snake::Missing;
 use super::play::Match;
 use super::ratings::{self, Rated};
 use super::schedule::Planned;
@@ -42,6 +44,9 @@ pub(in crate::commands) struct Report {
     /// Bradley–Terry ratings over all pairings; empty for two entrants, whose pairing is enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ratings: Vec<Rated>,
+    /// Entrants elsewhere that did not reply with a move at times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<MissingMoves>,
     /// The only part that differs between two runs of the same match.
     times: Vec<MoveTime>,
 }
@@ -72,6 +77,15 @@ struct Entrant {
     expected: f64,
     /// Mean of the game's own score, per seat and game.
     score: Interval,
+}
+
+/// Replies of an entrant that had no move.
+#[derive(Debug, Serialize)]
+struct MissingMoves {
+    player: String,
+    replies: u64,
+    /// The problem of the first.
+    first: String,
 }
 
 /// Time per move of one entrant, in milliseconds.
@@ -133,8 +147,20 @@ impl Report {
                 })
                 .collect(),
             ratings: if names.len() > 2 { ratings::rated(&names, &compared) } else { Vec::new() },
+            missing: Vec::new(),
             times: names.iter().zip(&played.times).map(|(name, time)| timed(name, time)).collect(),
         }
+    }
+
+    /// The report with the replies without a move, in the order of the entrants.
+    pub(super) fn with_missing(self, missing: &[Arc<Missing>]) -> Self {
+        let all = self.entrants.iter().zip(missing);
+        let missing = all.filter_map(|(entrant, missing)| {
+            let (replies, first) = missing.summary()?;
+            Some(MissingMoves { player: entrant.player.clone(), replies, first })
+        });
+        let missing = missing.collect();
+        Self { missing, ..self }
     }
 }
 
@@ -197,6 +223,12 @@ impl Display for Report {
                 let interval = format!("{:+.0} to {:+.0}", row.elo_low, row.elo_high);
                 writeln!(f, "{:<width$}  {:>+6.0}  {interval:>14}", row.player, row.elo)?;
             }
+        }
+        for MissingMoves { player, replies, first } in &self.missing {
+            writeln!(
+                f,
+                "\n{player}: {replies} replies had no move and repeated the previous one; the first: {first}"
+            )?;
         }
         if self.times.is_empty() {
             return Ok(());

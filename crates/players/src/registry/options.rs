@@ -58,7 +58,7 @@ impl<'a> Options<'a> {
     }
 
     /// Refuses options that the player does not have.
-    pub(super) fn check(&self, syntax: &PlayerSyntax) -> Result<(), NameError> {
+    pub fn check(&self, syntax: &PlayerSyntax) -> Result<(), NameError> {
         match self.given.iter().find(|(key, _)| !syntax.options.contains(key)) {
             None => Ok(()),
             Some((key, _)) => Err(NameError::UnknownOption {
