@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 
-/// What the name of included weights starts with.
+/// Prefix of the names of included weights.
 const PREFIX: &str = "included:";
 
 /// The files of `checkpoints/` that are included, by name.

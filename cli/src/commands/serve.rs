@@ -2,7 +2,7 @@
 //!
 //! The protocol is the Battlesnake HTTP API, version 1. [`routes`] reads requests and writes
 //! replies. A [`session`] is one snake in one game and keeps its player from move to move. [`players`]
-//! has the players and chooses one for a position. [`sessions`] keeps those of games in progress.
+//! has the players and chooses one for a position. [`sessions`] keeps the sessions of games in progress.
 
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -40,10 +40,10 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 /// Play Battlesnake games over HTTP, for the official platform and command line.
 ///
-/// The first player that can play a position plays it. A network plays the ruleset, map and board for
-/// which it was trained, with as many snakes or fewer. The server chooses again when a snake dies.
-/// `minimax` plays all other positions. A player without a limit (ms, depth or sims) thinks for the time
-/// of the game less --margin.
+/// The first player that can play a position plays it. A network plays the ruleset, map and board of its
+/// training, with at most as many snakes. `minimax{best_reply,reductions}` plays everything else.
+/// `minimax`, `maxn` and `mcts` without a limit (ms, depth or sims) think for the time of the game less
+/// --margin.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ouro serve --listen 0.0.0.0:8000
@@ -51,22 +51,22 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 The URL of the snake is that of the server, for example http://127.0.0.1:8000.")]
 pub(crate) struct Arguments {
-    /// Names of the players, the preferred one first. The default is the strongest included players of
-    /// duels and of four snakes on 11x11.
+    /// Names of the players, the preferred one first. The defaults are the strongest included players for
+    /// duels and for four snakes on 11x11.
     #[arg(default_values = STRONGEST)]
     players: Vec<String>,
     /// Address of the server. Port 0 selects a free one.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000")]
     listen: SocketAddr,
-    /// Path of the snake's URL. A path that nobody can guess keeps requests of strangers away.
+    /// Path of the snake's URL. A path that is hard to guess keeps requests of strangers away.
     #[arg(long, value_name = "/PATH", default_value = "/", value_parser = path)]
     path: String,
-    /// Milliseconds of a move's time that players leave for transmission and the host. They always get a
-    /// quarter of the time.
+    /// Milliseconds of a move's time for transmission and the host, if the player has no limit of its own.
+    /// The search gets at least a quarter of the time.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=5_000))]
     margin: u32,
-    /// Most snakes that are searched at once, and whose players the server keeps from move to move. Above
-    /// it, the server drops the player of the snake that moved longest ago.
+    /// Most searches at once, and most players kept from move to move. A further search is refused. A
+    /// further player replaces the one used longest ago.
     #[arg(long, value_name = "NUMBER", default_value = "64", value_parser = snakes)]
     snakes: NonZero<u16>,
     /// Colour of the snake.
@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
     author: String,
 }
 
-/// Most snakes: each search has a thread, of which a runtime has 512.
+/// Upper bound of `--snakes`: each search occupies one of the 512 blocking threads of the runtime.
 const MOST_SNAKES: u16 = 256;
 
 /// A number of snakes.
@@ -96,8 +96,10 @@ fn snakes(text: &str) -> Result<NonZero<u16>, String> {
 fn path(text: &str) -> Result<String, String> {
     let path = text.strip_suffix('/').unwrap_or(text);
     let is_plain = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
-    let is_valid =
-        path.split('/').skip(1).all(|part| !part.is_empty() && part.chars().all(is_plain));
+    let is_valid = path
+        .split('/')
+        .skip(1)
+        .all(|part| part != "." && part != ".." && !part.is_empty() && part.chars().all(is_plain));
     if (path.is_empty() || path.starts_with('/')) && is_valid {
         return Ok(path.to_owned());
     }
@@ -161,7 +163,11 @@ async fn serve(
         format_args!("{} at {url}\n", names.join(", ")),
     )?;
     output.flush()?;
-    let routes = Server::new(players, arguments.snakes, info).routes(path);
-    server.run_until(routes, shutdown.token().clone(), DRAIN).await;
+    let site = Server::new(players, arguments.snakes, info);
+    let serving = server.run_until(site.clone().routes(path), shutdown.token().clone(), DRAIN);
+    tokio::select! {
+        _ = serving => {}
+        () = site.drop_idle_sessions() => {}
+    }
     Ok(())
 }

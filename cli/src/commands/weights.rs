@@ -13,22 +13,23 @@ use crate::failure::Failure;
 
 /// Reads and checks a file of weights, or [included] ones.
 pub(super) fn read(path: &Path) -> Result<Weights, Failure> {
-    let name = path.display().to_string();
-    let bytes: Cow<'_, [u8]> = match included::file(&name) {
-        Some(bytes) => bytes?.into(),
-        None => read_file(path, &name)?.into(),
-    };
-    Weights::from_safetensors(&bytes)
-        .map_err(|error| Failure::data(format_args!("{name}: {error}")))
+    Weights::from_safetensors(&bytes(path)?)
+        .map_err(|error| Failure::data(format_args!("{}: {error}", path.display())))
 }
 
-fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, Failure> {
-    read_regular(path, DEFAULT_MAX_WEIGHTS_BYTES).map_err(|error| {
+/// The bytes of a file of weights, or of [included] ones.
+pub(super) fn bytes(path: &Path) -> Result<Cow<'static, [u8]>, Failure> {
+    let name = path.display().to_string();
+    if let Some(included) = included::file(&name) {
+        return Ok(included?.into());
+    }
+    let bytes = read_regular(path, DEFAULT_MAX_WEIGHTS_BYTES).map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
             return Failure::no_input(format_args!(
                 "{name}: no weights are there; name a file of checkpoints/, or of arena/weights in a run"
             ));
         }
-        Failure::read(name, &error)
-    })
+        Failure::read(&name, &error)
+    });
+    Ok(bytes?.into())
 }

@@ -145,11 +145,11 @@ fn whole_games_are_played_by_the_first_player_that_can() {
     // The last two of four snakes are in a duel.
     let duels = lines(&log, "four").iter().filter(|line| line.contains(TWO)).count();
     assert!(duels >= 2, "{log}");
-    assert!(!log.contains("refused") && !log.contains("late"), "{log}");
+    assert!(!log.contains("refused") && !log.contains("reply is late"), "{log}");
 }
 
 #[test]
-fn every_ruleset_is_played_in_time_by_players_with_a_limit_and_without() {
+fn every_ruleset_is_played_by_players_with_a_limit_and_without() {
     use ouro_game::battlesnake::{Map, Ruleset};
     let server = Server::start(&["mcts{sims=30}", "--path", "/secret/snake", "--margin", "480"]);
     assert!(get(server.address, "/").is_none(), "only the path is known");
@@ -301,6 +301,55 @@ fn a_match_refuses_a_url_without_a_snake() {
 }
 
 #[test]
+fn searches_beyond_the_limit_are_refused_and_one_snake_has_one_search() {
+    let body = |snake: &str, timeout: u32| {
+        let other =
+            r#"{"id":"other","health":90,"body":[{"x":9,"y":9},{"x":9,"y":8},{"x":9,"y":7}]}"#;
+        let you = format!(
+            r#"{{"id":"{snake}","health":90,"body":[{{"x":5,"y":5}},{{"x":5,"y":4}},{{"x":5,"y":3}}]}}"#
+        );
+        format!(
+            r#"{{"game":{{"id":"g","timeout":{timeout}}},"turn":9,"board":{{"width":11,"height":11,
+            "snakes":[{you},{other}]}},"you":{you}}}"#
+        )
+    };
+    for (snakes, second, expected) in [
+        ("1", body("another", 4_000), "too many snakes are searched"),
+        ("2", body("one", 50), "an earlier request of this snake"),
+    ] {
+        let server = Server::start(&["mcts{ms=3000}", "--snakes", snakes]);
+        let (address, first) = (server.address, body("one", 4_000));
+        let refused = || {
+            let first = first.clone();
+            let searched = std::thread::spawn(move || post(address, "/move", first.as_bytes()));
+            std::thread::sleep(Duration::from_millis(300));
+            let (status, text) = post(address, "/move", second.as_bytes());
+            let searched = searched.join().expect("no panic");
+            (status == 503 && searched.0 == 200).then_some(text)
+        };
+        // On a busy machine the second request may be read before the first.
+        let text = (0..5).find_map(|_| refused()).expect("the second request is refused");
+        assert!(text.starts_with(expected), "{text}");
+        let (status, text) = post(address, "/move", first.as_bytes());
+        assert_eq!(status, 200, "no search is in progress: {text}");
+        assert!(server.stop().contains("request refused"));
+    }
+}
+
+#[test]
+fn a_saved_match_knows_included_weights() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let save = folder.path().join("match.save");
+    let play = |games: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        command.args(["match", TWO, "greedy", "--threads", "1", "--games", games, "--json"]);
+        let text = ouro_testkit::process::run(command.arg("--save").arg(&save)).success();
+        serde_json::from_str::<Value>(&text).expect("JSON")["games"].clone()
+    };
+    assert_eq!((play("2"), play("4")), (2.into(), 4.into()));
+}
+
+#[test]
 fn a_wrong_command_line_is_one_line() {
     let refused = |arguments: &[&str], parts: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
@@ -311,7 +360,9 @@ fn a_wrong_command_line_is_one_line() {
     refused(&["nobody"], &["nobody", "minimax{depth=TURNS}"]);
     refused(&["perfect"], &["perfect", "connect_four"]);
     refused(&["net{weights=included:best}"], &["included:best", "included:duel-minimax"]);
-    refused(&["mcts{sims=0}"], &["sims", "0"]);
+    refused(&["mcts{sims=0}"], &["sims", "1 to"]);
+    refused(&["mcts{gumbel}"], &["sims or ms is missing"]);
+    refused(&["--path", "/a/.."], &["/a/..", "a path is / or /NAME"]);
     refused(
         &["mcts{sims=8,weights=checkpoints/connect4.safetensors}"],
         &["connect_four", "name weights of battlesnake"],

@@ -278,8 +278,16 @@ fn the_state_of_a_request_is_that_which_follows_from_the_last_one() {
     for (seed, ruleset) in (0..400)
         .zip([Ruleset::Standard, Ruleset::Wrapped, Ruleset::Constrictor].into_iter().cycle())
     {
-        let map = Map::Empty;
-        let config = Config { ruleset, map, width: 7, height: 7, snakes: 3, ..Config::default() };
+        // No food appears, but the first is there to be eaten.
+        let (map, chance) = if seed % 2 == 0 { (Map::Empty, 15) } else { (Map::Standard, 0) };
+        let config = Config {
+            food_spawn_chance: chance,
+            minimum_food: 0,
+            width: 7,
+            height: 7,
+            snakes: 3,
+            ..Config { ruleset, map, ..Config::default() }
+        };
         let game = Small::new(config.clone()).expect("the configuration is playable");
         let seats: Vec<String> = (0..3).map(|seat| format!("id-{seat}")).collect();
         let mut rng = Rng::new(seed, "api");

@@ -8,8 +8,6 @@ use std::path::Path;
 
 use ouro_game::GameConfig;
 use ouro_net::ContentHash;
-use ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES;
-use ouro_service::files::read_regular;
 use serde::{Deserialize, Serialize};
 
 use super::Arguments;
@@ -17,6 +15,7 @@ use super::play::PlayedGame;
 use super::schedule::Planned;
 use crate::commands::entrants::Engines;
 use crate::commands::line_file::{LineFile, Purpose};
+use crate::commands::weights;
 use crate::failure::Failure;
 
 /// Version of the format.
@@ -63,8 +62,7 @@ impl Saved {
         seats: usize,
     ) -> Result<Self, Failure> {
         let hash = |name: &String| -> Result<_, Failure> {
-            let bytes = read_regular(Path::new(name), DEFAULT_MAX_WEIGHTS_BYTES)
-                .map_err(|error| Failure::read(name, &error))?;
+            let bytes = weights::bytes(Path::new(name))?;
             Ok((name.clone(), ContentHash::of(&bytes).to_string()))
         };
         let header = Header {

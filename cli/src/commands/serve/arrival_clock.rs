@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use ouro_players::Clock;
 
-/// Reading at the origin, so that a request that arrived earlier has a reading too.
+/// Reading at the origin, above 0 because a request may arrive before the clock of its player is made.
 const AT_ORIGIN: Duration = Duration::from_secs(86_400);
 
 /// The clock of one player.
 ///
 /// A player with a time limit reads its clock once before it searches, and adds the limit. The first
 /// reading after [`start_at`](Self::start_at) is the given time, so the time that the request waited is
-/// part of the limit.
+/// part of the limit. That reading may be earlier than those of the previous search.
 #[derive(Debug)]
 pub(super) struct ArrivalClock {
     origin: Instant,

@@ -17,8 +17,8 @@ use crate::failure::Failure;
 
 /// The last player of every list; it plays every game.
 const LAST: &str = "minimax{best_reply,reductions}";
-/// Options that limit the search of a player.
-const LIMITS: [&str; 3] = ["ms", "depth", "sims"];
+/// Options that limit the search of a player, or that need such an option.
+const LIMITS: [&str; 4] = ["ms", "depth", "sims", "gumbel"];
 /// Time of a move if the request has none, that of the official command line.
 const USUAL_TIME: Duration = Duration::from_millis(500);
 /// Longest time of a move that a request can ask for.
@@ -100,24 +100,24 @@ impl PlayerList {
         setup: &Setup,
         kept: Option<usize>,
     ) -> Result<Option<Chosen>, SessionError> {
-        let time = self.time(setup.timeout_ms);
+        let (time, is_royale) = (self.time(setup.timeout_ms), setup.config.is_royale());
         let mut problem = String::new();
         for (index, listed) in self.players.iter().enumerate() {
             let Some(seats) = listed.seats(&setup.config) else { continue };
             if kept == Some(index) {
                 return Ok(None);
             }
-            let name = match with_limit(&listed.name, time) {
-                Ok(name) => name,
-                Err(error) => {
-                    problem = error.to_string();
-                    continue;
-                }
-            };
+            let name = with_limit(&listed.name, time).map_err(|error| error.to_string());
+            let name = name.map_err(SessionError::NoPlayer)?;
             let mut ids = setup.ids.clone();
             ids.extend((ids.len()..seats.into()).map(|seat| unused(seat, &setup.ids)));
             let (draw, clock) = (listed.trained.draw, Arc::default());
-            match listed.build(&name, state.setup_for(&ids)?.config, &clock) {
+            let mut config = state.setup_for(&ids)?.config;
+            if let Some(start) = config.start.as_mut().filter(|_| is_royale) {
+                // They follow from the rules. A duel with hazards of its own has no rules to search by.
+                start.hazards.clear();
+            }
+            match listed.build(&name, config, &clock) {
                 Ok(player) => return Ok(Some(Chosen { index, name, ids, draw, clock, player })),
                 Err(error) => problem = error,
             }
@@ -125,15 +125,15 @@ impl PlayerList {
         Err(SessionError::NoPlayer(problem))
     }
 
-    /// Time limit of a player without its own: the time of the game, 500 ms if the request has none and
-    /// at most 5 s, less the margin, but at least a quarter of it and 1 ms.
+    /// Time limit of a player without its own: the [allowed] time less the margin, at least a quarter of
+    /// the allowed time and at least 1 ms.
     pub(super) fn time(&self, timeout_ms: Option<u32>) -> Duration {
         let allowed = allowed(timeout_ms);
         allowed.saturating_sub(self.margin).max(allowed / 4).max(Duration::from_millis(1))
     }
 }
 
-/// Time that a host allows for a reply, as far as the server takes it.
+/// Time that a host allows for a reply: 500 ms if the request has none, at most 5 s.
 pub(super) fn allowed(timeout_ms: Option<u32>) -> Duration {
     timeout_ms.map_or(USUAL_TIME, |ms| Duration::from_millis(ms.into())).min(LONGEST_TIME)
 }
@@ -150,7 +150,7 @@ impl ListedPlayer {
         let board = |config: &Config| (config.ruleset, config.map, config.width, config.height);
         let hazards = config.start.as_ref().is_some_and(|start| !start.hazards.is_empty());
         let plays = board(&self.trained) == board(config)
-            && (!hazards || is_royale(config))
+            && (!hazards || config.is_royale())
             && config.snakes <= self.trained.snakes
             && (config.snakes > 1 || self.trained.snakes == 1);
         plays.then_some(self.trained.snakes)
@@ -184,12 +184,6 @@ impl ListedPlayer {
         };
         built().map_err(|error| error.to_string())
     }
-}
-
-/// Whether the hazards of a game follow from its rules.
-pub(super) fn is_royale(config: &Config) -> bool {
-    use ouro_game::battlesnake::{Map, Ruleset};
-    config.ruleset == Ruleset::Royale || config.map == Map::Royale
 }
 
 /// An id that no snake on the board has.

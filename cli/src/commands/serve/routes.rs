@@ -29,6 +29,8 @@ use super::sessions::{Sessions, SnakeKey};
 const BODY_TIME: Duration = Duration::from_secs(5);
 /// Time between two log lines about refused requests, and between two about late replies.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
+/// Time between two searches for idle sessions.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 /// Most bytes of an id.
 const ID_BYTES: usize = 256;
 
@@ -77,12 +79,24 @@ impl Server {
         routes.fallback(unknown).layer(limit).with_state(self)
     }
 
+    /// Drops idle sessions, until the future is dropped.
+    pub(super) async fn drop_idle_sessions(self) {
+        loop {
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+            let idle = self.sessions().take_idle(Instant::now());
+            // A tree of hundreds of megabytes takes a while.
+            if !idle.is_empty() && blocking(move || drop(idle)).await.is_err() {
+                return;
+            }
+        }
+    }
+
     fn sessions(&self) -> MutexGuard<'_, Sessions<tokio::sync::Mutex<Session>>> {
         lock(&self.0.sessions)
     }
 
-    /// Runs `work` on the session of the requested snake, outside the threads of the runtime. Chooses a
-    /// player before.
+    /// Chooses a player for the requested snake if needed, then runs `work` on its session, on a blocking
+    /// thread.
     async fn search<T: Send + 'static>(
         &self,
         state: GameState,
@@ -93,11 +107,10 @@ impl Server {
         let setup = state.setup()?;
         let permit = Arc::clone(&self.0.searches).try_acquire_owned();
         let permit = permit.map_err(|_| busy("too many snakes are searched; raise --snakes"))?;
-        let key = key(&state);
-        let session = self.sessions().get(key.clone(), arrival);
+        let session = self.sessions().get(key(&state), arrival);
         let session = timeout(allowed(setup.timeout_ms), session.lock_owned()).await;
         let mut session = session.map_err(|_| {
-            busy("an earlier request of this snake is still searched; give its player less time")
+            busy("an earlier request of this snake is being searched; give its player less time")
         })?;
         let server = self.clone();
         let worked = blocking(move || {
@@ -108,17 +121,15 @@ impl Server {
             }
             work(&mut session, &state)
         });
-        worked.await.unwrap_or_else(|error| {
-            // The player may be in the middle of a search.
-            self.sessions().remove(&key);
-            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error))
-        })
+        let failed = |error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error);
+        worked.await.map_err(failed)?
     }
 
     /// Logs a late reply.
     fn check_time(&self, state: &GameState, took: Duration) {
-        let (allowed_ms, took_ms) = (state.game.timeout, milliseconds(took));
-        if allowed_ms <= 0 || took_ms <= allowed_ms.unsigned_abs() {
+        let timeout_ms = u32::try_from(state.game.timeout).ok().filter(|&ms| ms > 0);
+        let (allowed_ms, took_ms) = (milliseconds(allowed(timeout_ms)), milliseconds(took));
+        if took_ms <= allowed_ms {
             return;
         }
         if let Some(count) = lock(&self.0.late_replies).admit() {
@@ -149,9 +160,9 @@ async fn start(State(server): State<Server>, request: Request) -> Response {
         server.sessions().remove(&key(&state));
         let [ruleset, map] = [&state.game.ruleset.name, &state.game.map].map(|text| brief(text));
         let (board, snakes) = (board(&state), state.board.snakes.len());
-        let (game, timeout_ms) = (&state.game.id, state.game.timeout);
-        tracing::info!(game, ruleset, map, board, snakes, timeout_ms, "game started");
+        let (game, timeout_ms) = (state.game.id.clone(), state.game.timeout);
         server.search(state, arrival, |_, _| Ok(())).await?;
+        tracing::info!(game, ruleset, map, board, snakes, timeout_ms, "game started");
         Ok(StatusCode::OK.into_response())
     };
     started.await.unwrap_or_else(|refusal| server.refuse("/start", refusal))
@@ -178,12 +189,11 @@ async fn end(State(server): State<Server>, request: Request) -> Response {
     let ended = async {
         let state = read(request).await?;
         let session = server.sessions().remove(&key(&state));
-        // A search that still runs is of a move that no longer counts.
-        if let Some(session) = session.as_ref().and_then(|session| session.try_lock().ok()) {
-            let (game, turn, ending) = (&state.game.id, state.turn, ending(&state));
-            let slowest_ms = milliseconds(session.slowest);
-            tracing::info!(game, turn, ending, slowest_ms, "game ended");
-        }
+        // The session may have been dropped, and a search may still run.
+        let session = session.as_ref().and_then(|session| session.try_lock().ok());
+        let slowest_ms = session.map(|session| milliseconds(session.slowest));
+        let (game, turn, ending) = (&state.game.id, state.turn, ending(&state));
+        tracing::info!(game, turn, ending, slowest_ms, "game ended");
         Ok(StatusCode::OK.into_response())
     };
     ended.await.unwrap_or_else(|refusal| server.refuse("/end", refusal))

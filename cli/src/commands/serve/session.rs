@@ -8,7 +8,7 @@ use ouro_game::battlesnake::{Config, Point, Small};
 use ouro_game::{Action, ConfigError, Game, Rng};
 use ouro_players::{Player, Request};
 
-use super::players::{Chosen, PlayerList, is_royale};
+use super::players::{Chosen, PlayerList};
 
 /// A player for any class of board.
 pub(super) trait SnakePlayer: Send {
@@ -16,8 +16,9 @@ pub(super) trait SnakePlayer: Send {
     ///
     /// # Errors
     ///
-    /// The start is not a position of the class of board for which the player was built.
-    fn choose(&mut self, config: Config, seat: usize) -> Result<Action, ConfigError>;
+    /// The start is not a position of the class of board for which the player was built, or the player
+    /// has no action.
+    fn choose(&mut self, config: Config, seat: usize) -> Result<Action, SessionError>;
 }
 
 /// A player for one class of board.
@@ -33,14 +34,14 @@ impl<G: Game> BuiltPlayer<G> {
 }
 
 impl<G: Game<Config = Config>> SnakePlayer for BuiltPlayer<G> {
-    fn choose(&mut self, config: Config, seat: usize) -> Result<Action, ConfigError> {
+    fn choose(&mut self, config: Config, seat: usize) -> Result<Action, SessionError> {
         let game = G::new(config)?;
         let state = game.initial(&mut self.rng);
         let mut choices = Vec::new();
         // A player serves a single game.
         let request = Request { state: &state, player: seat, rng: &mut self.rng, game: Some(0) };
         self.player.choose(&game, &mut [request], &mut choices);
-        Ok(choices.first().map(|choice| choice.action).unwrap_or_default())
+        choices.first().map(|choice| choice.action).ok_or(SessionError::NoAction)
     }
 }
 
@@ -53,6 +54,7 @@ struct Table {
     config: Config,
     /// Hazards that do not follow from the rules.
     hazards: Vec<Point>,
+    timeout_ms: Option<u32>,
     is_small: bool,
 }
 
@@ -62,9 +64,9 @@ impl Table {
         living.sort_unstable();
         let is_small = Small::fits(&setup.config);
         let config = Config { start: None, ..setup.config.clone() };
-        let start = setup.config.start.as_ref().filter(|_| !is_royale(&config));
+        let start = setup.config.start.as_ref().filter(|_| !config.is_royale());
         let hazards = start.map(|start| start.hazards.clone()).unwrap_or_default();
-        Self { living, config, hazards, is_small }
+        Self { living, config, hazards, timeout_ms: setup.timeout_ms, is_small }
     }
 
     /// Whether a player of `before` can continue here: at most, snakes have died.
@@ -72,6 +74,7 @@ impl Table {
         let rules = |table: &Self| Config { snakes: 0, solo: false, ..table.config.clone() };
         rules(self) == rules(before)
             && self.hazards == before.hazards
+            && self.timeout_ms == before.timeout_ms
             && self.is_small == before.is_small
             && self.living.iter().all(|id| before.living.contains(id))
     }
@@ -98,13 +101,16 @@ impl Session {
     }
 
     /// Chooses a player for the position of a request, and keeps the present one while it is the first
-    /// that can play. Returns whether there is a new one.
+    /// that can play or if the game is decided. Returns whether there is a new one.
     pub(super) fn prepare(
         &mut self,
         players: &PlayerList,
         state: &GameState,
         setup: &Setup,
     ) -> Result<bool, SessionError> {
+        if self.chosen.is_some() && is_won(state) {
+            return Ok(false);
+        }
         let table = Table::of(setup);
         let kept = match &self.chosen {
             Some((before, _)) if *before == table => return Ok(false),
@@ -127,11 +133,22 @@ impl Session {
         state: &GameState,
         arrival: Instant,
     ) -> Result<Action, SessionError> {
-        let Some((_, chosen)) = &mut self.chosen else { return Ok(Action::default()) };
+        if self.chosen.is_some() && is_won(state) {
+            return Ok(Action::default());
+        }
+        // A player whose search panics is not used again.
+        let (table, mut chosen) = self.chosen.take().ok_or(SessionError::NoAction)?;
         let Setup { config, you, .. } = state.setup_for(&chosen.ids)?;
         chosen.clock.start_at(arrival);
-        Ok(chosen.player.choose(Config { draw: chosen.draw, ..config }, you)?)
+        let action = chosen.player.choose(Config { draw: chosen.draw, ..config }, you);
+        self.chosen = Some((table, chosen));
+        action
     }
+}
+
+/// Whether the snake is the last one. A host asks it once more and ignores the reply.
+fn is_won(state: &GameState) -> bool {
+    state.board.snakes.len() == 1 && state.game.ruleset.name != "solo"
 }
 
 /// Why a request gets no move.
@@ -143,6 +160,9 @@ pub(super) enum SessionError {
     /// The position does not fit its board.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The player has no action.
+    #[error("the player has no move; see the log of the server")]
+    NoAction,
     /// No player plays the position.
     #[error("no player plays this position: {0}")]
     NoPlayer(String),

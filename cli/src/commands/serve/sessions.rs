@@ -1,7 +1,7 @@
 //! The sessions of games in progress, a bounded number.
 //!
-//! The session used longest ago makes room for a new one. A session that was not used for a while is
-//! dropped, so a game whose end is never reported keeps its memory for minutes only.
+//! The session used longest ago makes room for a new one. A game whose end is never reported leaves an
+//! idle session, which the owner takes out from time to time.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use lru::LruCache;
 /// Ids of a game and of a snake in it.
 pub(super) type SnakeKey = (String, String);
 
-/// Time after which a session that was not used is dropped.
+/// Time after which a session that was not used is idle.
 const IDLE: Duration = Duration::from_secs(120);
 
 /// Sessions by key.
@@ -28,15 +28,21 @@ impl<S: Default> Sessions<S> {
         Self { cache: LruCache::new(most) }
     }
 
-    /// The session of `key`, new if there is none. `now` does not go back.
+    /// The session of `key`, new if there is none, used at `now`.
     pub(super) fn get(&mut self, key: SnakeKey, now: Instant) -> Arc<S> {
-        let idle = |used: &Instant| now.saturating_duration_since(*used) > IDLE;
-        while self.cache.peek_lru().is_some_and(|(_, (used, _))| idle(used)) {
-            self.cache.pop_lru();
-        }
         let (used, session) = self.cache.get_or_insert_mut(key, || (now, Arc::default()));
         *used = now;
         Arc::clone(session)
+    }
+
+    /// Takes out the sessions that were not used for two minutes. They may be large to drop.
+    pub(super) fn take_idle(&mut self, now: Instant) -> Vec<Arc<S>> {
+        let mut idle = Vec::new();
+        let is_idle = |used: &Instant| now.saturating_duration_since(*used) > IDLE;
+        while self.cache.peek_lru().is_some_and(|(_, (used, _))| is_idle(used)) {
+            idle.extend(self.cache.pop_lru().map(|(_, (_, session))| session));
+        }
+        idle
     }
 
     /// Removes and returns the session of `key`.
@@ -63,6 +69,8 @@ mod tests {
         sessions.get(key("c"), second(3)).store(3, Ordering::Relaxed);
         assert!(sessions.remove(&key("b")).is_none(), "it was used longest ago");
         assert_eq!(sessions.get(key("c"), second(122)).load(Ordering::Relaxed), 3);
+        assert!(sessions.take_idle(second(122)).is_empty(), "two minutes have not passed");
+        assert_eq!(sessions.take_idle(second(123)).len(), 1);
         assert_eq!(sessions.get(key("a"), second(123)).load(Ordering::Relaxed), 0, "a new one");
         assert!(sessions.remove(&key("c")).is_some());
     }

@@ -108,7 +108,7 @@ pub struct Config {
 
 impl Config {
     /// Whether hazards close in on the board.
-    pub(super) fn is_royale(&self) -> bool {
+    pub fn is_royale(&self) -> bool {
         self.ruleset == Ruleset::Royale || self.map == Map::Royale
     }
 }

@@ -74,6 +74,7 @@ fn only_a_player_without_a_limit_gets_one() {
         ("minimax{weights=a}b}", "minimax{ms=400,weights=a}b}"),
         ("mcts{weights=guided}", "mcts{ms=400,weights=guided}"),
         ("mcts{sims=8}", "mcts{sims=8}"),
+        ("mcts{gumbel}", "mcts{gumbel}"),
         ("maxn{depth=2}", "maxn{depth=2}"),
         ("minimax{ms=50}", "minimax{ms=50}"),
         ("greedy", "greedy"),

@@ -21,12 +21,20 @@ fn a_player_stays_until_another_one_is_first_or_the_rules_change() {
         let (is_new, name) = prepare(&mut session, &players, &request(&config, missing));
         assert_eq!((is_new, is_duel(&name)), (expected, duel), "without {missing}");
     }
+    // The last snake needs no search.
+    let won = request(&config, 3);
+    assert!(!prepare(&mut session, &players, &won).0);
+    assert_eq!(session.choose(&won, Instant::now()).expect("a reply"), Action::default());
     // The dead do not come back: it is another game with the same id.
     assert!(prepare(&mut session, &players, &request(&config, 0)).0);
     // A snake of the game is unknown.
     let mut stranger = request(&config, 0);
     stranger.board.snakes[2].id = "stranger".to_owned();
     assert!(prepare(&mut session, &players, &stranger).0);
+    // Another game with the same ids has another time of a move.
+    let mut slow = request(&config, 0);
+    slow.game.timeout = 1_000;
+    assert!(prepare(&mut session, &players, &slow).1.starts_with("minimax{ms=900,"));
     // A map that moves hazards.
     let mut hazards = request(&Config { width: 19, height: 19, ..config }, 0);
     for food in hazards.board.food.clone() {

@@ -36,8 +36,8 @@ impl GameState {
     /// The game at this position with a seat for each of `ids`, in their order. Snakes that are not
     /// on the board are dead, so that a player of four seats can play on when three snakes are left.
     ///
-    /// Absent snakes have died on turn 1, so they are the same in every request. With absent snakes, turn
-    /// 0 counts as turn 1.
+    /// Absent snakes count as dead since turn 1, so they are equal in every request. With absent snakes,
+    /// turn 0 becomes turn 1.
     ///
     /// # Errors
     ///
