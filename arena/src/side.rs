@@ -81,6 +81,10 @@ impl<G: Game> Player<G> for RandomOpening<G> {
         self.inner.batches()
     }
 
+    fn game_ended(&mut self, game: &G, number: u64, state: &G::State) {
+        self.inner.game_ended(game, number, state);
+    }
+
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
         let opening: Vec<bool> =
             requests.iter().map(|request| game.elapsed(request.state) < self.plies).collect();

@@ -1,7 +1,7 @@
 //! `ouro match`: paired games between players, and their ratings.
 //!
 //! Every seed is played once per rotation of the seats. The same seed gives the same games, bit
-//! for bit, on any number of cores. Players with a time limit are the exception.
+//! for bit, on any number of cores. Players with a time limit and `http` players are the exceptions.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -163,6 +163,7 @@ impl GameVisitor for Match<'_> {
             };
             names.iter().zip(&missing).map(player).collect()
         };
+        names.iter().try_for_each(|name| http_snake::probe(name))?;
         // Build all players once, so that an invalid name is reported before the first game.
         players()?;
         let open = |path| Saved::open(path, arguments, config, engines, seats).map(Mutex::new);

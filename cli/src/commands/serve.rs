@@ -166,8 +166,7 @@ async fn serve(
     let site = Server::new(players, arguments.snakes, info);
     let serving = server.run_until(site.clone().routes(path), shutdown.token().clone(), DRAIN);
     tokio::select! {
-        _ = serving => {}
-        () = site.drop_idle_sessions() => {}
+        _ = serving => Ok(()),
+        () = site.drop_idle_sessions() => Err(Failure::bug("the server ended early")),
     }
-    Ok(())
 }

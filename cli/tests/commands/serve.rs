@@ -175,6 +175,9 @@ fn every_ruleset_is_played_by_players_with_a_limit_and_without() {
     let solo =
         Config { ruleset: Ruleset::Solo, width: 3, height: 3, snakes: 1, ..Config::default() };
     assert!(server.play(&solo, "solo") > 2);
+    // A host may start a standard game with one snake.
+    let alone = Config { solo: true, ruleset: Ruleset::Standard, ..solo };
+    assert!(server.play(&alone, "alone") > 6, "a snake that always goes up dies on turn 2");
     let log = server.stop();
     assert!(log.contains("\"player\":\"minimax{ms=125}\"") && !log.contains("refused"), "{log}");
 }
@@ -248,7 +251,7 @@ fn a_match_asks_snakes_over_http() {
         line["game"].as_str().map(str::to_owned)
     });
     assert_eq!(ids.collect::<std::collections::BTreeSet<_>>().len(), 8, "{log}");
-    assert!(!log.contains("refused"), "{log}");
+    assert!(!log.contains("refused") && !log.contains("alive at the end"), "{log}");
 }
 
 #[test]
@@ -277,15 +280,23 @@ fn replies_without_a_move_are_counted_and_repeat_the_previous_move() {
     let report = play_match(&[&snake, "greedy"], 2, 2);
     let missing = &report["missing"][0];
     assert_eq!(missing["player"], snake.as_str(), "{report}");
-    assert!(missing["replies"].as_u64() >= Some(4), "it goes up until it dies: {report}");
+    assert!(missing["requests"].as_u64() >= Some(4), "it goes up until it dies: {report}");
     assert!(missing["first"].as_str().expect("text").contains("north"), "{report}");
 }
 
 #[test]
 fn a_match_refuses_a_url_without_a_snake() {
     let free = ouro_testkit::server::free_port();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args([
+        "match",
+        &format!("http{{url=http://{free}}}"),
+        "greedy",
+        "--game",
+        "battlesnake",
+    ]);
+    ouro_testkit::process::run(&mut command).assert_refused(69, &["http{", "start it first"]);
     for (player, part) in [
-        (format!("http{{url=http://{free}}}"), "start it first"),
         ("http{url=https://example.org}".to_owned(), "it starts with http://"),
         ("http{ms=5}".to_owned(), "url is missing"),
         ("http{url=http://127.0.0.1:1,ms=0}".to_owned(), "1 to 60000"),
@@ -295,8 +306,10 @@ fn a_match_refuses_a_url_without_a_snake() {
         command.args(["match", &player, "greedy", "--game", "battlesnake", "--games", "4"]);
         ouro_testkit::process::run(&mut command).assert_refused(64, &["http{", part]);
     }
+    let server = Server::start(&["greedy"]);
+    let snake = format!("http{{url=http://{}}}", server.address);
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
-    command.args(["match", "http{url=http://127.0.0.1:1}", "random", "--game", "tic_tac_toe"]);
+    command.args(["match", &snake, "random", "--game", "tic_tac_toe"]);
     ouro_testkit::process::run(&mut command).assert_refused(64, &["battlesnake"]);
 }
 

@@ -196,7 +196,7 @@ impl<G: Game> GameBatch<G> {
         &mut self,
         players: &mut [Box<dyn Player<G>>],
     ) -> Result<Vec<FinishedGame<G::Config>>, GameBatchError> {
-        let mut finished = self.collect();
+        let mut finished = self.collect(players);
         for game in &mut self.active {
             game.movers = match self.game.turn(game.recorder.state()) {
                 Turn::Move(movers) => movers,
@@ -213,7 +213,7 @@ impl<G: Game> GameBatch<G> {
         for game in &mut self.active {
             game.step(&self.game)?;
         }
-        finished.append(&mut self.collect());
+        finished.append(&mut self.collect(players));
         Ok(finished)
     }
 
@@ -222,7 +222,7 @@ impl<G: Game> GameBatch<G> {
         &mut self,
         players: &mut [Box<dyn Player<G>>],
     ) -> Result<Vec<FinishedGame<G::Config>>, GameBatchError> {
-        let mut finished = self.collect();
+        let mut finished = self.collect(players);
         while !self.is_empty() {
             finished.append(&mut self.advance(players)?);
         }
@@ -277,13 +277,21 @@ impl<G: Game> GameBatch<G> {
         Ok(())
     }
 
-    /// Removes the games that are over or at the limit of plies.
-    fn collect(&mut self) -> Vec<FinishedGame<G::Config>> {
+    /// Removes the games that are over or at the limit of plies, and reports them to their players.
+    fn collect(&mut self, players: &mut [Box<dyn Player<G>>]) -> Vec<FinishedGame<G::Config>> {
         let (game, max_plies) = (&self.game, self.max_plies);
         let ended = |active: &mut ActiveGame<G>| {
             active.recorder.plies() >= max_plies || game.turn(active.recorder.state()) == Turn::Over
         };
-        self.active.extract_if(.., ended).map(|active| active.into_finished(game)).collect()
+        let finish = |active: ActiveGame<G>| {
+            for (index, player) in players.iter_mut().enumerate() {
+                if active.players.contains(&index) {
+                    player.game_ended(game, active.number, active.recorder.state());
+                }
+            }
+            active.into_finished(game)
+        };
+        self.active.extract_if(.., ended).map(finish).collect()
     }
 }
 

@@ -44,6 +44,11 @@ pub trait Player<G: Game>: Send {
     /// Every request is for a seat that is to move, so it has a legal action.
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>);
 
+    /// A game in which the player has a seat has ended in `state`. `number` is the
+    /// [number](Request::game) of its requests. A [`GameBatch`](crate::GameBatch) calls this once for a game
+    /// that it finishes.
+    fn game_ended(&mut self, _game: &G, _number: u64, _state: &G::State) {}
+
     /// The expected outcome, in −1 to 1, that the last choice found for its seat, discounted as in the
     /// training of the player's network. `None` for players without such an estimate.
     fn last_value(&self) -> Option<f32> {

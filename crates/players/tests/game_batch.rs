@@ -183,6 +183,51 @@ fn a_player_is_called_once_per_ply_for_all_its_seats() {
     assert_eq!(*batches.lock().unwrap(), [20]);
 }
 
+/// Keeps the numbers of the games that it was asked for, and of those that ended.
+struct Following {
+    random: Random,
+    games: Arc<std::sync::Mutex<[Vec<u64>; 2]>>,
+}
+
+impl Player<TicTacToe> for Following {
+    fn name(&self) -> &str {
+        "following"
+    }
+
+    fn game_ended(&mut self, game: &TicTacToe, number: u64, state: &<TicTacToe as Game>::State) {
+        assert_eq!(game.turn(state), Turn::Over);
+        self.games.lock().unwrap()[1].push(number);
+    }
+
+    fn choose(
+        &mut self,
+        game: &TicTacToe,
+        requests: &mut [Request<'_, TicTacToe>],
+        choices: &mut Vec<Choice>,
+    ) {
+        let numbers = requests.iter().filter_map(|request| request.game);
+        self.games.lock().unwrap()[0].extend(numbers);
+        self.random.choose(game, requests, choices);
+    }
+}
+
+#[test]
+fn a_player_hears_once_of_the_end_of_each_of_its_games() {
+    let games = Arc::<std::sync::Mutex<[Vec<u64>; 2]>>::default();
+    let following = || Following { random: Random::new(), games: Arc::clone(&games) };
+    let mut players: Players<TicTacToe> = vec![Box::new(following()), Box::new(Random::new())];
+    let mut batch = GameBatch::new(TicTacToe::new(Config {}).unwrap(), 100);
+    for (seed, seats) in [[0, 1], [1, 0], [0, 0], [1, 1]].iter().enumerate() {
+        batch.start_game(seed as u64, seats).unwrap();
+    }
+    assert_eq!(batch.finish(&mut players).unwrap().len(), 4);
+    let [mut asked, mut ended] = games.lock().unwrap().clone();
+    asked.sort_unstable();
+    asked.dedup();
+    ended.sort_unstable();
+    assert_eq!((asked.len(), ended), (3, asked));
+}
+
 #[test]
 fn games_are_truncated_at_the_limit_and_have_the_outcome_of_their_last_state() {
     let game = TicTacToe::new(Config {}).unwrap();

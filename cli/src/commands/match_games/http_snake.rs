@@ -1,22 +1,22 @@
 //! `http{url=URL}`: a snake that is asked over the Battlesnake HTTP API, version 1.
 //!
-//! The entrant treats the snake as the official command line does: a reply that is late, or that has no
-//! move, repeats the snake's previous move, `up` if there is none. Such replies are counted, and the report
-//! of the match names them. `/end` has the last position in which the snake had to move, since an entrant
-//! does not see the end of a game.
+//! As in the official command line, a reply that is late, has another status than 200 or has no move
+//! repeats the snake's previous move, `up` if there is none. The report of the match counts such replies.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ouro_game::battlesnake::api::{ApiError, GameState, Host, Identity, Info, Reply};
-use ouro_game::battlesnake::{self, Battlesnake, Cell, DeadBodies};
+use ouro_game::battlesnake::{self, Battlesnake, Cell, DeadBodies, State};
 use ouro_game::{Action, Game};
 use ouro_players::game_specific::{BuildResult, build_for_game};
 use ouro_players::registry::{NameError, Options, PlayerSyntax};
 use ouro_players::{Choice, Player, Request};
 use ureq::Agent;
+
+use crate::failure::Failure;
 
 /// Syntax of the name.
 const SYNTAX: PlayerSyntax = PlayerSyntax {
@@ -40,7 +40,31 @@ const IDLE: Duration = Duration::from_secs(4);
 /// Number of the next game of this process.
 static NEXT_GAME: AtomicU64 = AtomicU64::new(0);
 
-/// Replies without a move of one entrant, over all threads.
+/// Whether a player of this name is a snake elsewhere.
+pub(super) fn is_http(name: &str) -> bool {
+    Options::parse(name).is_ok_and(|options| options.player() == SYNTAX.name)
+}
+
+/// Checks that a snake answers, if `name` is one elsewhere.
+pub(super) fn probe(name: &str) -> Result<(), Failure> {
+    if !is_http(name) {
+        return Ok(());
+    }
+    let options = Options::parse(name).map_err(Failure::usage)?;
+    let snake = HttpSnake::new(&options, &Arc::default()).map_err(Failure::usage)?;
+    match snake.info() {
+        Ok(info) if info.apiversion == "1" => Ok(()),
+        Ok(info) => Err(Failure::unavailable(format_args!(
+            "{name}: its snake has API version {:?}; version 1 is needed",
+            info.apiversion
+        ))),
+        Err(problem) => Err(Failure::unavailable(format_args!(
+            "{name}: no snake answers there: {problem}; start it first"
+        ))),
+    }
+}
+
+/// Requests of one entrant that got no valid move, over all threads.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     count: AtomicU64,
@@ -54,7 +78,7 @@ impl Missing {
         first.get_or_insert_with(|| problem.to_owned());
     }
 
-    /// The number of replies, and the problem of the first; `None` if every reply had a move.
+    /// The number of requests, and the error of the first; `None` if all got a move.
     pub(super) fn summary(&self) -> Option<(u64, String)> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).clone();
         first.map(|problem| (self.count.load(Ordering::Relaxed), problem))
@@ -65,14 +89,14 @@ impl Missing {
 ///
 /// # Errors
 ///
-/// The name is invalid, the game is not Battlesnake, or no snake answers at the URL.
+/// The name is invalid, or the game is not Battlesnake.
 pub(super) fn build<G: Game>(
     name: &str,
     game: &G,
     missing: &Arc<Missing>,
 ) -> Option<BuildResult<G>> {
     let options = Options::parse(name).ok().filter(|options| options.player() == SYNTAX.name)?;
-    let snake = || HttpSnake::connect(&options, missing);
+    let snake = || HttpSnake::new(&options, missing);
     let built = build_for_game(game, |_: &battlesnake::Small| Ok(Box::new(snake()?) as _))
         .or_else(|| build_for_game(game, |_: &battlesnake::Large| Ok(Box::new(snake()?) as _)));
     Some(built.unwrap_or_else(|| Err(options.other_game::<G>(battlesnake::NAME))))
@@ -84,24 +108,20 @@ struct HttpSnake {
     url: String,
     timeout_ms: u32,
     agent: Agent,
-    /// Games in progress, by the number of the game and the seat.
-    games: BTreeMap<(u64, usize), Playing>,
-    /// Id and last turn of each game, by its number.
-    ids: BTreeMap<u64, (String, u32)>,
+    /// Games in progress, by their number.
+    games: BTreeMap<u64, GameInProgress>,
     missing: Arc<Missing>,
 }
 
 /// A game in progress.
-struct Playing {
+struct GameInProgress {
     host: Host,
-    turn: u32,
-    previous: Option<Action>,
-    /// The last request to the snake.
-    last: GameState,
+    /// The last request and move of the seats that the snake has.
+    seats: BTreeMap<usize, (GameState, Option<Action>)>,
 }
 
 impl HttpSnake {
-    fn connect(options: &Options<'_>, missing: &Arc<Missing>) -> Result<Self, NameError> {
+    fn new(options: &Options<'_>, missing: &Arc<Missing>) -> Result<Self, NameError> {
         options.check(&SYNTAX)?;
         let url = options.text("url")?.ok_or_else(|| options.missing("url", &SYNTAX))?;
         if !url.starts_with("http://") {
@@ -110,125 +130,101 @@ impl HttpSnake {
         let timeout_ms = options.number("ms", 1..=LONGEST_MS)?.unwrap_or(USUAL_MS);
         let config = Agent::config_builder()
             .proxy(None)
-            .max_redirects(0)
             .max_idle_age(IDLE)
             .user_agent(concat!("ouro/", env!("CARGO_PKG_VERSION")));
-        let snake = Self {
+        Ok(Self {
             name: options.name().to_owned(),
             url: url.trim_end_matches('/').to_owned(),
             timeout_ms,
             agent: config.build().into(),
             games: BTreeMap::new(),
-            ids: BTreeMap::new(),
             missing: Arc::clone(missing),
-        };
-        match snake.info() {
-            Ok(info) if info.apiversion == "1" => Ok(snake),
-            Ok(info) => {
-                let version = info.apiversion;
-                let remedy =
-                    format_args!("its snake has API version {version}; version 1 is needed");
-                Err(options.invalid("url", url, remedy))
-            }
-            Err(problem) => {
-                let remedy = format_args!("no snake answers there: {problem}; start it first");
-                Err(options.invalid("url", url, remedy))
-            }
-        }
+        })
     }
 
     fn info(&self) -> Result<Info, String> {
-        let request = self.agent.get(format!("{}/", self.url));
+        let request = self.agent.get(&self.url);
         let reply = request.config().timeout_global(Some(PATIENCE)).build().call();
-        Info::parse(&body(reply)?).map_err(|error| error.to_string())
+        Info::parse(&body(reply, PATIENCE)?).map_err(|error| error.to_string())
     }
 
     fn post(&self, verb: &str, state: &GameState, limit: Duration) -> Result<Vec<u8>, String> {
         let json = serde_json::to_vec(state).map_err(|error| error.to_string())?;
         let request = self.agent.post(format!("{}/{verb}", self.url));
         let request = request.header("content-type", "application/json");
-        body(request.config().timeout_global(Some(limit)).build().send(&json[..]))
+        let request = request.config().timeout_global(Some(limit)).max_redirects(0).build();
+        body(request.send(&json[..]), limit)
     }
 
-    /// Reports the start of a game, and the end of the one whose number it has.
-    fn start(&mut self, place: (u64, usize), host: Host, state: GameState) {
-        self.end(place);
-        // As on the official host, a failed start is no reason to end the game.
-        let _ = self.post("start", &state, PATIENCE);
-        self.games.insert(place, Playing { host, turn: 0, previous: None, last: state });
-    }
-
-    fn end(&mut self, place: (u64, usize)) {
-        if let Some(game) = self.games.remove(&place) {
-            let _ = self.post("end", &game.last, PATIENCE);
-        }
-    }
-
-    /// The move of the snake in `seat` of a game.
+    /// The move of the snake in the seat of a request.
     fn ask<C: Cell, const W: usize, const S: usize>(
         &mut self,
         game: &Battlesnake<C, W, S>,
         request: &Request<'_, Battlesnake<C, W, S>>,
     ) -> Result<Action, ApiError> {
-        let (seat, turn) = (request.player, game.elapsed(request.state));
-        let place = (request.game.unwrap_or_default(), seat);
+        let (number, seat) = (request.game.unwrap_or_default(), request.player);
         let position = game.position(request.state, &DeadBodies::new(game.players()));
-        let known = self.games.get(&place).filter(|known| known.turn < turn);
-        if known.is_none() {
-            let host = self.host(place.0, turn, game.players());
-            let state = host.request(game.config(), &position, seat)?;
-            self.start(place, host, state);
-        }
-        let Some(mut playing) = self.games.remove(&place) else { return Ok(Action::default()) };
+        let new = || GameInProgress::new(self.timeout_ms, game.players());
+        let mut playing = self.games.remove(&number).unwrap_or_else(new);
         let state = playing.host.request(game.config(), &position, seat)?;
-        let started = Instant::now();
-        let reply = self.post("move", &state, Duration::from_millis(self.timeout_ms.into()));
+        let previous = match playing.seats.get(&seat) {
+            Some((_, previous)) => *previous,
+            None => {
+                // As in the official command line, a failed start does not end the game.
+                let _ = self.post("start", &state, PATIENCE);
+                None
+            }
+        };
+        let (limit, started) = (Duration::from_millis(self.timeout_ms.into()), Instant::now());
+        let reply = self.post("move", &state, limit);
         let took = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
         playing.host.snakes[seat].latency_ms = took.min(self.timeout_ms);
-        let action = reply.and_then(|reply| {
-            let reply = Reply::parse(&reply).and_then(|reply| reply.action());
-            reply.map_err(|error| error.to_string())
+        let action =
+            reply.and_then(|reply| Reply::read_action(&reply).map_err(|error| error.to_string()));
+        let action = action.unwrap_or_else(|error| {
+            self.missing.add(&error);
+            previous.unwrap_or_default()
         });
-        let action = action.unwrap_or_else(|problem| {
-            self.missing.add(&problem);
-            playing.previous.unwrap_or_default()
-        });
-        if let Some((_, last)) = self.ids.get_mut(&place.0) {
-            *last = turn;
-        }
-        (playing.turn, playing.previous, playing.last) = (turn, Some(action), state);
-        self.games.insert(place, playing);
+        playing.seats.insert(seat, (state, Some(action)));
+        self.games.insert(number, playing);
         Ok(action)
     }
+}
 
-    /// The fixed part of the requests of a game that starts for a seat. Other seats of it may have
-    /// started before, on the same turn.
-    fn host(&mut self, number: u64, turn: u32, snakes: usize) -> Host {
-        let known = self.ids.get(&number).filter(|(_, last)| *last <= turn);
-        let game_id = known.map(|(id, _)| id.clone()).unwrap_or_else(|| {
-            let next = NEXT_GAME.fetch_add(1, Ordering::Relaxed);
-            format!("ouro-{}-{next}", std::process::id())
-        });
-        self.ids.insert(number, (game_id.clone(), turn));
+impl GameInProgress {
+    fn new(timeout_ms: u32, snakes: usize) -> Self {
+        static STARTED: OnceLock<u128> = OnceLock::new();
+        let since = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let (started, next) =
+            (STARTED.get_or_init(since), NEXT_GAME.fetch_add(1, Ordering::Relaxed));
         let identity = |seat: usize| Identity {
             id: format!("seat-{seat}"),
             name: format!("seat {seat}"),
             ..Identity::default()
         };
-        Host {
-            game_id,
-            timeout_ms: self.timeout_ms,
+        let host = Host {
+            game_id: format!("ouro-{started:x}-{next}"),
+            timeout_ms,
             source: "custom".to_owned(),
             version: String::new(),
             snakes: (0..snakes).map(identity).collect(),
-        }
+        };
+        Self { host, seats: BTreeMap::new() }
     }
 }
 
 impl Drop for HttpSnake {
+    /// Ends the games that were given up, as far as the snake answers in time.
     fn drop(&mut self) {
-        for place in self.games.keys().copied().collect::<Vec<_>>() {
-            self.end(place);
+        let end = Instant::now() + PATIENCE;
+        for game in std::mem::take(&mut self.games).into_values() {
+            for (state, _) in game.seats.into_values() {
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return;
+                }
+                let _ = self.post("end", &state, left);
+            }
         }
     }
 }
@@ -236,6 +232,16 @@ impl Drop for HttpSnake {
 impl<C: Cell, const W: usize, const S: usize> Player<Battlesnake<C, W, S>> for HttpSnake {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn game_ended(&mut self, game: &Battlesnake<C, W, S>, number: u64, state: &State<C, W, S>) {
+        let Some(GameInProgress { host, seats }) = self.games.remove(&number) else { return };
+        let position = game.position(state, &DeadBodies::new(game.players()));
+        for seat in seats.into_keys() {
+            if let Ok(last) = host.request(game.config(), &position, seat) {
+                let _ = self.post("end", &last, PATIENCE);
+            }
+        }
     }
 
     fn choose(
@@ -252,9 +258,18 @@ impl<C: Cell, const W: usize, const S: usize> Player<Battlesnake<C, W, S>> for H
     }
 }
 
-/// The body of a reply.
-fn body(reply: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Vec<u8>, String> {
-    let mut reply = reply.map_err(|error| error.to_string())?;
-    let body = reply.body_mut().with_config().limit(REPLY_BYTES).read_to_vec();
-    body.map_err(|error| error.to_string())
+/// The body of a reply with status 200, which came within `limit`.
+fn body(
+    reply: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    limit: Duration,
+) -> Result<Vec<u8>, String> {
+    let problem = |error| match error {
+        ureq::Error::Timeout(_) => format!("no reply within {} ms", limit.as_millis()),
+        error => error.to_string(),
+    };
+    let mut reply = reply.map_err(problem)?;
+    if reply.status() != ureq::http::StatusCode::OK {
+        return Err(format!("status {}", reply.status()));
+    }
+    reply.body_mut().with_config().limit(REPLY_BYTES).read_to_vec().map_err(problem)
 }

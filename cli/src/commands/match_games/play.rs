@@ -14,6 +14,7 @@ use ouro_game::{Game, GameRecord};
 use ouro_players::{Clock, FinishedGame, GameBatch, Player, fingerprint};
 use serde::{Deserialize, Serialize};
 
+use super::http_snake;
 use super::schedule::Planned;
 use super::timed::{Timed, Times, times};
 use crate::clock::WallClock;
@@ -111,7 +112,10 @@ impl<C> Share<C> {
         on_end: OnEnd<'_>,
     ) -> Result<Self, Failure> {
         let mut share = Self::default();
-        let width = if players.iter().any(|player| player.batches()) { WIDE } else { NARROW };
+        let batches = players.iter().any(|player| player.batches());
+        // A snake elsewhere may keep something for each of its games.
+        let is_elsewhere = players.iter().any(|player| http_snake::is_http(player.name()));
+        let width = if batches && !is_elsewhere { WIDE } else { NARROW };
         let clock: Arc<dyn Clock> = Arc::new(WallClock::default());
         let kept: Vec<_> = players.iter().map(|_| Arc::new(Mutex::new(times()))).collect();
         let timed = |(player, times)| Timed::new(player, Arc::clone(&clock), Arc::clone(times));

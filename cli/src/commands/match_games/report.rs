@@ -47,7 +47,7 @@ pub(in crate::commands) struct Report {
     /// Entrants elsewhere that did not reply with a move at times.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<MissingMoves>,
-    /// The only part that differs between two runs of the same match.
+    /// Like `missing`, this differs between two runs of the same match.
     times: Vec<MoveTime>,
 }
 
@@ -79,12 +79,12 @@ struct Entrant {
     score: Interval,
 }
 
-/// Replies of an entrant that had no move.
+/// Requests of this run that got no valid move.
 #[derive(Debug, Serialize)]
 struct MissingMoves {
     player: String,
-    replies: u64,
-    /// The problem of the first.
+    requests: u64,
+    /// The first error.
     first: String,
 }
 
@@ -156,8 +156,8 @@ impl Report {
     pub(super) fn with_missing(self, missing: &[Arc<Missing>]) -> Self {
         let all = self.entrants.iter().zip(missing);
         let missing = all.filter_map(|(entrant, missing)| {
-            let (replies, first) = missing.summary()?;
-            Some(MissingMoves { player: entrant.player.clone(), replies, first })
+            let (requests, first) = missing.summary()?;
+            Some(MissingMoves { player: entrant.player.clone(), requests, first })
         });
         let missing = missing.collect();
         Self { missing, ..self }
@@ -224,10 +224,11 @@ impl Display for Report {
                 writeln!(f, "{:<width$}  {:>+6.0}  {interval:>14}", row.player, row.elo)?;
             }
         }
-        for MissingMoves { player, replies, first } in &self.missing {
+        for MissingMoves { player, requests, first } in &self.missing {
             writeln!(
                 f,
-                "\n{player}: {replies} replies had no move and repeated the previous one; the first: {first}"
+                "\n{player}: {requests} requests of this run got no valid move, so the previous move was repeated; \
+                 first error: {first}"
             )?;
         }
         if self.times.is_empty() {

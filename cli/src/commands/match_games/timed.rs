@@ -56,6 +56,10 @@ impl<G: Game> Player<G> for Timed<G> {
         self.player.batches()
     }
 
+    fn game_ended(&mut self, game: &G, number: u64, state: &G::State) {
+        self.player.game_ended(game, number, state);
+    }
+
     fn choose(&mut self, game: &G, requests: &mut [Request<'_, G>], choices: &mut Vec<Choice>) {
         if self.player.batches() {
             return self.timed(game, requests, choices);

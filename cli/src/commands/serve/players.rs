@@ -114,7 +114,7 @@ impl PlayerList {
             let (draw, clock) = (listed.trained.draw, Arc::default());
             let mut config = state.setup_for(&ids)?.config;
             if let Some(start) = config.start.as_mut().filter(|_| is_royale) {
-                // They follow from the rules. A duel with hazards of its own has no rules to search by.
+                // Royale hazards follow from the rules. A game with listed ones has no duel.
                 start.hazards.clear();
             }
             match listed.build(&name, config, &clock) {

@@ -18,7 +18,7 @@ use ouro_game::battlesnake::api::{GameState, Info, MAX_REQUEST_BYTES, Reply};
 use ouro_service::{Throttle, blocking};
 use serde::Serialize;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use super::players::{PlayerList, allowed};
 use super::refusal::Refusal;
@@ -84,10 +84,7 @@ impl Server {
         loop {
             tokio::time::sleep(SWEEP_INTERVAL).await;
             let idle = self.sessions().take_idle(Instant::now());
-            // A tree of hundreds of megabytes takes a while.
-            if !idle.is_empty() && blocking(move || drop(idle)).await.is_err() {
-                return;
-            }
+            drop_aside(idle).await;
         }
     }
 
@@ -105,13 +102,15 @@ impl Server {
     ) -> Result<T, Refusal> {
         let busy = |text| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text);
         let setup = state.setup()?;
-        let permit = Arc::clone(&self.0.searches).try_acquire_owned();
-        let permit = permit.map_err(|_| busy("too many snakes are searched; raise --snakes"))?;
-        let session = self.sessions().get(key(&state), arrival);
-        let session = timeout(allowed(setup.timeout_ms), session.lock_owned()).await;
+        let (session, replaced) = self.sessions().get(key(&state), arrival);
+        drop_aside(replaced).await;
+        let end = tokio::time::Instant::from_std(arrival + allowed(setup.timeout_ms));
+        let session = timeout_at(end, session.lock_owned()).await;
         let mut session = session.map_err(|_| {
             busy("an earlier request of this snake is being searched; give its player less time")
         })?;
+        let permit = Arc::clone(&self.0.searches).try_acquire_owned();
+        let permit = permit.map_err(|_| busy("too many snakes are searched; raise --snakes"))?;
         let server = self.clone();
         let worked = blocking(move || {
             let _permit = permit;
@@ -127,8 +126,9 @@ impl Server {
 
     /// Logs a late reply.
     fn check_time(&self, state: &GameState, took: Duration) {
-        let timeout_ms = u32::try_from(state.game.timeout).ok().filter(|&ms| ms > 0);
-        let (allowed_ms, took_ms) = (milliseconds(allowed(timeout_ms)), milliseconds(took));
+        let given = u64::try_from(state.game.timeout).ok().filter(|&ms| ms > 0);
+        let allowed_ms = given.unwrap_or_else(|| milliseconds(allowed(None)));
+        let took_ms = milliseconds(took);
         if took_ms <= allowed_ms {
             return;
         }
@@ -157,7 +157,8 @@ async fn start(State(server): State<Server>, request: Request) -> Response {
     let started = async {
         let state = read(request).await?;
         // Another game may have had the same id.
-        server.sessions().remove(&key(&state));
+        let former = server.sessions().remove(&key(&state));
+        drop_aside(former).await;
         let [ruleset, map] = [&state.game.ruleset.name, &state.game.map].map(|text| brief(text));
         let (board, snakes) = (board(&state), state.board.snakes.len());
         let (game, timeout_ms) = (state.game.id.clone(), state.game.timeout);
@@ -190,10 +191,13 @@ async fn end(State(server): State<Server>, request: Request) -> Response {
         let state = read(request).await?;
         let session = server.sessions().remove(&key(&state));
         // The session may have been dropped, and a search may still run.
-        let session = session.as_ref().and_then(|session| session.try_lock().ok());
-        let slowest_ms = session.map(|session| milliseconds(session.slowest));
-        let (game, turn, ending) = (&state.game.id, state.turn, ending(&state));
-        tracing::info!(game, turn, ending, slowest_ms, "game ended");
+        let known = session.as_ref().and_then(|session| session.try_lock().ok());
+        let slowest_ms = known.as_ref().map(|known| milliseconds(known.slowest));
+        let is_won = known.as_ref().is_some_and(|known| known.is_won(&state));
+        drop(known);
+        let ending = if is_won { "won" } else { ending(&state) };
+        tracing::info!(game = state.game.id, turn = state.turn, ending, slowest_ms, "game ended");
+        drop_aside(session).await;
         Ok(StatusCode::OK.into_response())
     };
     ended.await.unwrap_or_else(|refusal| server.refuse("/end", refusal))
@@ -241,13 +245,19 @@ fn brief(text: &str) -> String {
     text.chars().filter(|one| !one.is_control()).take(64).collect()
 }
 
-/// How a game ended for the snake of a request to `/end`.
+/// How a game ended for the snake of a request to `/end`, unless it won.
 fn ending(state: &GameState) -> &'static str {
     match (state.seat(), state.board.snakes.len()) {
-        (Some(_), 1) if state.game.ruleset.name != "solo" => "won",
-        (Some(_), _) => "stopped by the host",
+        (Some(_), _) => "alive at the end",
         (None, 0) => "no snake is alive",
         (None, _) => "lost",
+    }
+}
+
+/// Drops a value on a blocking thread. The tree of a player can have hundreds of megabytes.
+async fn drop_aside<T: Send + 'static>(value: T) {
+    if let Err(error) = blocking(move || drop(value)).await {
+        tracing::error!("a player could not be dropped: {error}");
     }
 }
 

@@ -84,6 +84,8 @@ impl Table {
 #[derive(Default)]
 pub(super) struct Session {
     chosen: Option<(Table, Chosen)>,
+    /// Most snakes that were alive at a request.
+    most_living: usize,
     /// Longest time of a reply.
     pub(super) slowest: Duration,
 }
@@ -108,7 +110,8 @@ impl Session {
         state: &GameState,
         setup: &Setup,
     ) -> Result<bool, SessionError> {
-        if self.chosen.is_some() && is_won(state) {
+        self.most_living = self.most_living.max(state.board.snakes.len());
+        if self.chosen.is_some() && self.is_won(state) {
             return Ok(false);
         }
         let table = Table::of(setup);
@@ -133,7 +136,7 @@ impl Session {
         state: &GameState,
         arrival: Instant,
     ) -> Result<Action, SessionError> {
-        if self.chosen.is_some() && is_won(state) {
+        if self.chosen.is_some() && self.is_won(state) {
             return Ok(Action::default());
         }
         // A player whose search panics is not used again.
@@ -144,11 +147,12 @@ impl Session {
         self.chosen = Some((table, chosen));
         action
     }
-}
 
-/// Whether the snake is the last one. A host asks it once more and ignores the reply.
-fn is_won(state: &GameState) -> bool {
-    state.board.snakes.len() == 1 && state.game.ruleset.name != "solo"
+    /// Whether the snake is the last of several. A host asks it once more and ignores the reply.
+    pub(super) fn is_won(&self, state: &GameState) -> bool {
+        let is_last = state.board.snakes.len() == 1 && state.seat().is_some();
+        is_last && self.most_living > 1 && state.game.ruleset.name != "solo"
+    }
 }
 
 /// Why a request gets no move.

@@ -28,11 +28,16 @@ impl<S: Default> Sessions<S> {
         Self { cache: LruCache::new(most) }
     }
 
-    /// The session of `key`, new if there is none, used at `now`.
-    pub(super) fn get(&mut self, key: SnakeKey, now: Instant) -> Arc<S> {
-        let (used, session) = self.cache.get_or_insert_mut(key, || (now, Arc::default()));
-        *used = now;
-        Arc::clone(session)
+    /// The session of `key`, new if there is none, used at `now`. Also returns the session that made room
+    /// for it, which may be large to drop.
+    pub(super) fn get(&mut self, key: SnakeKey, now: Instant) -> (Arc<S>, Option<Arc<S>>) {
+        if let Some((used, session)) = self.cache.get_mut(&key) {
+            *used = now;
+            return (Arc::clone(session), None);
+        }
+        let session = Arc::<S>::default();
+        let replaced = self.cache.push(key, (now, Arc::clone(&session)));
+        (session, replaced.map(|(_, (_, session))| session))
     }
 
     /// Takes out the sessions that were not used for two minutes. They may be large to drop.
@@ -63,15 +68,18 @@ mod tests {
         let start = Instant::now();
         let second = |number| start + Duration::from_secs(number);
         let mut sessions = Sessions::<AtomicU32>::new(NonZero::new(2).expect("two"));
-        sessions.get(key("a"), second(0)).store(1, Ordering::Relaxed);
-        sessions.get(key("b"), second(1)).store(2, Ordering::Relaxed);
-        assert_eq!(sessions.get(key("a"), second(2)).load(Ordering::Relaxed), 1);
-        sessions.get(key("c"), second(3)).store(3, Ordering::Relaxed);
-        assert!(sessions.remove(&key("b")).is_none(), "it was used longest ago");
-        assert_eq!(sessions.get(key("c"), second(122)).load(Ordering::Relaxed), 3);
+        sessions.get(key("a"), second(0)).0.store(1, Ordering::Relaxed);
+        sessions.get(key("b"), second(1)).0.store(2, Ordering::Relaxed);
+        let (a, replaced) = sessions.get(key("a"), second(2));
+        assert!(a.load(Ordering::Relaxed) == 1 && replaced.is_none());
+        let (c, replaced) = sessions.get(key("c"), second(3));
+        c.store(3, Ordering::Relaxed);
+        assert_eq!(replaced.map(|b| b.load(Ordering::Relaxed)), Some(2), "used longest ago");
+        assert!(sessions.remove(&key("b")).is_none());
+        assert_eq!(sessions.get(key("c"), second(122)).0.load(Ordering::Relaxed), 3);
         assert!(sessions.take_idle(second(122)).is_empty(), "two minutes have not passed");
         assert_eq!(sessions.take_idle(second(123)).len(), 1);
-        assert_eq!(sessions.get(key("a"), second(123)).load(Ordering::Relaxed), 0, "a new one");
+        assert_eq!(sessions.get(key("a"), second(123)).0.load(Ordering::Relaxed), 0, "a new one");
         assert!(sessions.remove(&key("c")).is_some());
     }
 }

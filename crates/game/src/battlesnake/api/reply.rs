@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::{ApiError, from_json};
-use super::wire::Customizations;
+use super::wire::{Customizations, or_default};
 use crate::action::Action;
 use crate::grid::DIRECTIONS;
 
@@ -47,12 +47,15 @@ impl Reply {
             .ok_or_else(|| ApiError::Move { given: self.direction.chars().take(32).collect() })
     }
 
+    /// The action of a reply as a game host reads it: only the move counts.
+    pub fn read_action(bytes: &[u8]) -> Result<Action, ApiError> {
+        from_json::<Self>(bytes)?.action()
+    }
+
     /// The action that a game host plays for any reply: the action in the reply, or `previous`
     /// (`up` if there is none) if the reply has no known move or cannot be read.
     pub fn action_or_previous(bytes: &[u8], previous: Option<Action>) -> Action {
-        from_json::<Self>(bytes)
-            .and_then(|reply| reply.action())
-            .unwrap_or(previous.unwrap_or_default())
+        Self::read_action(bytes).unwrap_or(previous.unwrap_or_default())
     }
 }
 
@@ -62,13 +65,13 @@ pub struct Info {
     /// Always `1`.
     pub apiversion: String,
     /// Author of the server.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub author: String,
     /// Looks: `color`, `head` and `tail`.
     #[serde(flatten)]
     pub customizations: Customizations,
     /// Version of the server.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub version: String,
 }
 
@@ -106,6 +109,7 @@ mod tests {
     fn server_info_needs_only_the_api_version() {
         let info = Info::parse(b"{\"apiversion\":\"1\",\"color\":\"#00ff00\"}").expect("complete");
         assert_eq!(info.customizations.color, "#00ff00");
+        assert!(Info::parse(b"{\"apiversion\":\"1\",\"author\":null}").is_ok());
         let error = Info::parse(b"{}").expect_err("apiversion is missing");
         assert!(error.to_string().contains("apiversion"), "{error}");
     }

@@ -226,7 +226,7 @@ impl GameState {
 }
 
 /// Reads `null` as the default: some servers write it for empty lists.
-fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
