@@ -23,7 +23,7 @@ pub(crate) enum Passes {
     /// Stem and blocks on the CPU.
     Trunk(Box<Trunk>),
     /// Stem, blocks and the convolutions of the heads on a GPU.
-    Tower(Tower),
+    Tower(Box<Tower>),
 }
 
 /// Result of a forward and a backward pass.
@@ -41,7 +41,7 @@ impl Passes {
         if device.is_cpu() {
             Trunk::new(spec).map_or(Self::Burn, |trunk| Self::Trunk(Box::new(trunk)))
         } else {
-            Tower::new(spec).map_or(Self::Burn, Self::Tower)
+            Tower::new(spec).map_or(Self::Burn, |tower| Self::Tower(Box::new(tower)))
         }
     }
 

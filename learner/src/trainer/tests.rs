@@ -150,7 +150,7 @@ fn the_fast_trunk_agrees_with_burn() {
 fn the_tower_for_gpus_agrees_with_burn() {
     let spec = tower();
     agrees_with_burn(&spec, |trainer| Trainer {
-        passes: Passes::Tower(Tower::new(&spec).unwrap()),
+        passes: Passes::Tower(Box::new(Tower::new(&spec).unwrap())),
         ..trainer
     });
 }
