@@ -1,7 +1,8 @@
 //! `http{url=URL}`: a snake that is asked over the Battlesnake HTTP API, version 1.
 //!
-//! As in the official command line, a reply that is late, has another status than 200 or has no move
-//! repeats the snake's previous move, `up` if there is none. The report of the match counts such replies.
+//! A reply is invalid if it is late, if its status is not 200 or if it has no move. The snake then repeats
+//! its previous move, or goes up if it has none, as with the official command line. The report of the match
+//! counts invalid replies.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,7 @@ const SYNTAX: PlayerSyntax = PlayerSyntax {
 const USUAL_MS: u32 = 500;
 /// Longest time of a reply.
 const LONGEST_MS: u32 = 60_000;
-/// Time of the replies to `GET /`, `/start` and `/end`, which no game waits for.
+/// Time limit of the replies to `GET /`, `/start` and `/end`.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Most bytes of a reply.
 const REPLY_BYTES: u64 = 64 << 10;

@@ -2,7 +2,7 @@
 //!
 //! A request that is refused gets one line of text and a status: 400 for a body that is no request, 408
 //! for one that is slow, 413 for one that is too long, 503 while too many snakes are searched or an
-//! earlier request of the same snake takes all the time, 500 if a search failed.
+//! earlier request of the same snake is still being searched, 500 if a search failed.
 
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -84,7 +84,7 @@ impl Server {
         loop {
             tokio::time::sleep(SWEEP_INTERVAL).await;
             let idle = self.sessions().take_idle(Instant::now());
-            drop_aside(idle).await;
+            drop_aside(Some(idle).filter(|idle| !idle.is_empty())).await;
         }
     }
 
@@ -254,8 +254,10 @@ fn ending(state: &GameState) -> &'static str {
     }
 }
 
-/// Drops a value on a blocking thread. The tree of a player can have hundreds of megabytes.
-async fn drop_aside<T: Send + 'static>(value: T) {
+/// Drops a value, if there is one, on a blocking thread. The tree of a player can have hundreds of
+/// megabytes.
+async fn drop_aside<T: Send + 'static>(value: Option<T>) {
+    let Some(value) = value else { return };
     if let Err(error) = blocking(move || drop(value)).await {
         tracing::error!("a player could not be dropped: {error}");
     }
