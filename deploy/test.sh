@@ -102,8 +102,11 @@ get() {
     cat <&3
     exec 3>&-
 }
-# Players in the table of ratings on the web page.
-rated() { get arena 8080 / | tr '<' '\n' | sed -nE 's/^th scope="row">(.+)/\1/p'; }
+# Players in the table of ratings on the web page, which has other tables too.
+rated() {
+    get arena 8080 / | tr '<' '\n' \
+        | sed -nE '/^section id="ratings"/,/^\/section/s/^th scope="row">(.+)/\1/p'
+}
 # The value of a query to Prometheus whose result is one number.
 query() { get prometheus 9090 "/api/v1/query?query=$1" | sed -nE 's/.*"value":\[[^,]*,"([^"]+)"\].*/\1/p'; }
 queries() { [ "$(query "$1" 2>/dev/null)" = "$2" ]; }
