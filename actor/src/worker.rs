@@ -158,7 +158,7 @@ impl<G: Game> Worker<G> {
         {
             return shared.start_search(slot, active, roster);
         }
-        finished.extend(entry.take().map(|active| shared.finish(slot, active)));
+        finished.extend(entry.take().and_then(|active| shared.finish(slot, active)));
         if *next >= *until {
             return Ok(());
         }

@@ -194,19 +194,30 @@ impl<G: Game> ActiveGame<G> {
 
     /// The finished game; `config` is the configuration of `game`. The outcome, with `discount` for each
     /// time step, is the value of targets that have no other.
+    ///
+    /// The outcome of a player that could still move when the game was cut off is unknown. Its targets
+    /// without a value are left out. `None` if search targets are wanted and none is left.
     pub(super) fn into_finished(
         mut self,
         game: &G,
         config: &Arc<GameConfig>,
         discount: f32,
-    ) -> FinishedGame {
+    ) -> Option<FinishedGame> {
+        let last = self.playthrough.state();
         for (player, seat) in self.seats.iter_mut().enumerate() {
-            seat.outcome = game.outcome(self.playthrough.state(), player);
+            seat.outcome = game.outcome(last, player);
         }
         let outcomes: Vec<f32> = self.seats.iter().map(|seat| seat.outcome).collect();
-        let end = game.elapsed(self.playthrough.state());
+        let unknown = if game.is_decided(last) { PlayerSet::EMPTY } else { game.alive(last) };
+        let end = game.elapsed(last);
         let left = |elapsed: u32| end.saturating_sub(elapsed).min(i32::MAX as u32) as i32;
-        self.set_values(|player, elapsed| Some(discount.powi(left(elapsed)) * outcomes[player]));
+        self.set_values(|player, elapsed| {
+            (!unknown.contains(player)).then(|| discount.powi(left(elapsed)) * outcomes[player])
+        });
+        self.leave_out_unvalued();
+        if self.is_searched && !self.has_targets() {
+            return None;
+        }
         let Self { playthrough, number, seats, plies, start, .. } = self;
         let record = RecordHeader {
             version: RECORD_VERSION,
@@ -215,7 +226,24 @@ impl<G: Game> ActiveGame<G> {
             digests: playthrough.into_digests(),
         };
         let time = PlayTime { start, end: Time::now() };
-        FinishedGame { number, trajectory: Trajectory { record, seats, plies }, time }
+        Some(FinishedGame { number, trajectory: Trajectory { record, seats, plies }, time })
+    }
+
+    /// Empties the policies of targets without a value, so that nothing is learned from their moves.
+    fn leave_out_unvalued(&mut self) {
+        for Unvalued { ply, movers, missing, .. } in self.unvalued.drain(..) {
+            let moves = self.plies[ply].moves.iter_mut().zip(movers.iter());
+            for (one, _) in moves.filter(|&(_, player)| missing.contains(player)) {
+                one.search = one.search.take().map(|_| SearchTarget::default());
+            }
+        }
+    }
+
+    /// Whether a move has a policy to learn.
+    fn has_targets(&self) -> bool {
+        let mut targets =
+            self.plies.iter().flat_map(|ply| &ply.moves).filter_map(|one| one.search.as_ref());
+        targets.any(|target| !target.policy.is_empty())
     }
 }
 

@@ -337,8 +337,9 @@ impl<G: Game> Shared<G> {
         });
     }
 
-    /// Releases the trees and policies of a game and returns the finished game.
-    pub(super) fn finish(&mut self, slot: GameSlot, active: ActiveGame<G>) -> FinishedGame {
+    /// Releases the trees and policies of a game and returns the finished game, unless nothing can be
+    /// learned from it.
+    pub(super) fn finish(&mut self, slot: GameSlot, active: ActiveGame<G>) -> Option<FinishedGame> {
         for tree in &active.trees {
             self.policies.detach(tree.policy, slot);
         }

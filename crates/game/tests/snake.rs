@@ -166,6 +166,7 @@ fn every_empty_cell_is_an_equally_likely_apple_outcome() {
     }
     let empty: Vec<usize> = game.empty_cells(&start).iter().collect();
     assert_eq!(apples, empty);
+    assert!(!game.skip_chance(&mut start.clone()), "searches see every apple, as in the paper");
     let error = game.apply_chance(&mut start.clone(), 23);
     assert_eq!(error, Err(StepError::ImpossibleOutcome { outcome: 23 }));
 }

@@ -172,12 +172,14 @@ impl Settings {
 /// The schedule of presets that run for hours.
 const OPEN_END: LearningRateSchedule = LearningRateSchedule::InverseSqrt { steps: 10_000 };
 
+/// Battlesnake. A draw costs nearly as much as a loss, and in a duel as much. Among more snakes, those
+/// that die last rank above those that died before.
 fn snakes(side: u8, snakes: u8) -> GameConfig {
     GameConfig::Battlesnake(battlesnake::Config {
         width: side,
         height: side,
         snakes,
-        draw: -1.0,
+        draw: if snakes > 2 { -0.9 } else { -1.0 },
         ..battlesnake::Config::default()
     })
 }
@@ -430,5 +432,14 @@ mod tests {
         }
         let error = "chess".parse::<Preset>().expect_err("unknown").to_string();
         assert!(error.starts_with("preset \"chess\" is unknown; known are duel-7x7, "), "{error}");
+    }
+    #[test]
+    fn snakes_that_die_last_rank_above_earlier_ones_in_every_preset() {
+        for preset in Preset::ALL {
+            if let GameConfig::Battlesnake(config) = preset.settings().game {
+                assert!(config.snakes == 2 || config.draw > -1.0, "{}", preset.name());
+                assert_eq!(config.draw_outcome(), config.draw, "{}", preset.name());
+            }
+        }
     }
 }

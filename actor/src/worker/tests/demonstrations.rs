@@ -167,6 +167,41 @@ fn the_value_of_a_move_is_the_networks_or_else_the_discounted_outcome() {
     assert!(by_network > 20 && by_outcome > 20, "{by_network} {by_outcome}");
 }
 
+/// No game of tic-tac-toe ends in four plies.
+const CUT_OFF: usize = 4;
+
+#[test]
+fn nothing_is_learned_from_a_seat_whose_outcome_nobody_knows() {
+    let players = ["minimax{depth=2,weights=self}", "minimax{depth=2}"];
+    let settings = WorkerSettings { max_plies: CUT_OFF, ..shown(&players, 1.0, 0.0) };
+    let games = play(&mut worker(settings), &roster(1, &[]), 100);
+    let (mut estimated, mut left_out) = (0, 0);
+    for played in &games {
+        for seat in 0..2 {
+            let targets: Vec<_> = played.moves().skip(seat).step_by(2).collect();
+            let targets = targets.iter().map(|one| one.search.as_ref().unwrap());
+            let values: Vec<f32> = targets.clone().map(|target| target.value).collect();
+            if targets.clone().all(|target| target.policy.is_empty()) {
+                assert_eq!(values, [0.0, 0.0]);
+                left_out += 1;
+            } else {
+                assert!(targets.clone().all(|target| target.policy.len() == 1));
+                assert!(values.iter().all(|value| *value != 0.0), "{values:?}");
+                estimated += 1;
+            }
+        }
+    }
+    assert!(estimated > 20 && left_out > 20, "{estimated} {left_out}");
+}
+
+#[test]
+fn a_demonstration_without_anything_to_learn_is_dropped() {
+    let settings = WorkerSettings { max_plies: CUT_OFF, ..shown(&["minimax{depth=9}"], 1.0, 0.0) };
+    let mut worker = worker(settings);
+    assert!(play(&mut worker, &roster(1, &[]), 60).is_empty());
+    assert!(worker.stats().games > 20);
+}
+
 /// Checks that every move is the network's choice.
 fn follows_the_network(played: &Trajectory) {
     let game = TicTacToe::default();

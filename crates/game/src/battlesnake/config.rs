@@ -99,14 +99,24 @@ pub struct Config {
     ///
     /// A value below 0 makes a head-to-head collision of equally long snakes costly. With 0, two
     /// players value a draw like the start of a game and collide at the first contested cell.
-    /// Rankings do not depend on the value as long as it is above −1.
+    ///
+    /// With more than two snakes, a value below −0.9 counts as −0.9. The snakes that die last thereby
+    /// rank above those that died before.
     #[schemars(range(min = -1, max = 1))]
     pub draw: f32,
     /// Start from this position instead of the official placement.
     pub start: Option<Position>,
 }
 
+/// The lowest outcome of a draw among more than two snakes.
+const LOWEST_DRAW: f32 = -0.9;
+
 impl Config {
+    /// Outcome of the snakes that die last if no snake survives. Above −1 with more than two snakes.
+    pub fn draw_outcome(&self) -> f32 {
+        if self.snakes > 2 { self.draw.max(LOWEST_DRAW) } else { self.draw }
+    }
+
     /// Whether hazards close in on the board.
     pub fn is_royale(&self) -> bool {
         self.ruleset == Ruleset::Royale || self.map == Map::Royale

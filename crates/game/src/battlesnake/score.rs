@@ -38,14 +38,15 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
 
     /// Outcome of a snake: 1 for the winner, −1 for a dead snake, 0 for a living one.
     ///
-    /// If no snake is left, those that died last draw and get the configured value of a draw.
+    /// If no snake is left, those that died last draw and get the [outcome of a
+    /// draw](super::Config::draw_outcome).
     pub(super) fn result(&self, state: &State<C, W, S>, snake: usize) -> f32 {
         if self.winner(state) == Some(snake) {
             return 1.0;
         }
         match state.deaths.get(snake).copied().flatten() {
             Some(Death { on, .. }) if state.alive == 0 && Some(on) == last_death(state) => {
-                self.config.draw
+                self.config.draw_outcome()
             }
             Some(_) => -1.0,
             None => 0.0,

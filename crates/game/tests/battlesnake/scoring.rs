@@ -91,6 +91,21 @@ fn snakes_that_die_last_together_draw_and_earlier_ones_lose() {
     let wary = Small::new(config).expect("a draw may cost something");
     let results: Vec<f32> = (0..3).map(|snake| wary.outcome(&state, snake)).collect();
     assert_eq!(results, [-0.5, -0.5, -1.0]);
+    let config = Config { draw: -1.0, ..wary.config().clone() };
+    let strict = Small::new(config).expect("a draw may count like a loss");
+    let results: Vec<f32> = (0..3).map(|snake| strict.outcome(&state, snake)).collect();
+    assert_eq!(results, [-0.9, -0.9, -1.0], "the last two rank first among three");
+}
+
+#[test]
+fn a_draw_of_two_snakes_may_cost_as_much_as_a_loss() {
+    let snakes = vec![snake(50, &[(2, 3), (1, 3), (0, 3)]), snake(50, &[(4, 3), (5, 3), (6, 3)])];
+    let rules = rules(Ruleset::Standard, snakes, &[]);
+    let config = Config { draw: -1.0, ..rules.config().clone() };
+    let strict = Small::new(config).expect("a draw may count like a loss");
+    let state = play(&strict, &[&[RIGHT, LEFT]]);
+    assert_eq!(strict.turn(&state), Turn::Over);
+    assert_eq!((strict.outcome(&state, 0), strict.outcome(&state, 1)), (-1.0, -1.0));
 }
 
 #[test]
