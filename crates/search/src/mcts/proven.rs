@@ -52,7 +52,7 @@ impl<G: Game> Tree<G> {
         (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
     }
 
-    /// Which edges share the policy of a mover that is proven to lose: those that some reply does
+    /// Which edges a mover that is proven to lose may play: those that some reply does
     /// not refute, else those that were not refuted when this decision began. `None` if the mover
     /// is not proven to lose or no such edge is left.
     ///

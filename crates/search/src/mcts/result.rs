@@ -145,10 +145,13 @@ impl<G: Game> Tree<G> {
     fn seat(&mut self, index: usize, player: usize, temperature: f32) -> SeatResult {
         let block = self.store.block(ROOT, index);
         let offset = block.start - self.store.node(ROOT).first as usize;
-        let allowed = self.allowed(index, player);
+        // Choice and policy come from the same actions.
+        let resisting = self.resisting(index, player);
+        let allowed = resisting.unwrap_or_else(|| self.allowed(index, player));
         let edges = &self.store.edges[block.clone()];
         let scale = self.scaling.scale();
         let visits: Vec<u32> = edges.iter().map(|edge| edge.visits).collect();
+        let visited = || -> Vec<f32> { visits.iter().map(|&visits| visits as f32).collect() };
         let priors = || -> Vec<f32> { edges.iter().map(|edge| edge.prior).collect() };
         let mut prior = self.root.priors[offset..offset + edges.len()].to_vec();
         keep_allowed(&mut prior, &vec![true; edges.len()]);
@@ -165,15 +168,17 @@ impl<G: Game> Tree<G> {
         } else if let Some(factor) = self.root.forced {
             self.pruned(edges, factor, scale)
         } else {
-            visits.iter().map(|&visits| visits as f32).collect()
+            visited()
         };
+        let is_left = |(&share, &allowed): (&f32, &bool)| allowed && share > 0.0;
+        if self.root.forced.is_some() && !policy.iter().zip(&allowed).any(is_left) {
+            // All visits of the allowed actions are pruned.
+            policy = visited();
+        }
         if policy.iter().sum::<f32>() <= 0.0 {
             policy = priors();
         }
         keep_allowed(&mut policy, &allowed);
-        if let Some(resisting) = self.resisting(index, player) {
-            keep_allowed(&mut policy, &resisting);
-        }
         normalize(&mut policy);
         let (chosen, probability) = if self.root.gumbel.is_some() && !matching {
             let chosen = self.root.gumbel_choice(index, offset, edges, scale);

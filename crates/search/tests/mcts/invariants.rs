@@ -161,7 +161,11 @@ fn check<G: Game>(
         assert!(seat.probability > 0.0 && seat.probability <= 1.0 + 1e-6, "{seat:?}");
         assert!(seat.policy[chosen] > 0.0, "{seat:?}");
         let by_visits = config.gumbel.is_none() && config.simultaneous == Simultaneous::Decoupled;
-        if total > 0 && !forced && by_visits {
+        // If every visited action is proven to lose, an action without visits is left.
+        let mut shares = seat.visits.iter().zip(&seat.policy);
+        let is_visited = shares.any(|(&visits, &share)| visits > 0 && share > 0.0);
+        let is_refuted = config.solver && config.objective == Objective::Outcome && !is_visited;
+        if total > 0 && !forced && by_visits && !is_refuted {
             assert!(seat.visits[chosen] > 0, "{seat:?}");
             for (&visits, &share) in seat.visits.iter().zip(&seat.policy) {
                 assert!(visits > 0 || share == 0.0, "{seat:?}");
@@ -176,6 +180,29 @@ fn check_game<G: Game>(game: &G, config: &SearchConfig, seed: u64) {
     assert!(!alone.is_empty());
     assert_eq!(play(game, config, seed, &mut Scheduler::new(64), 0), alone);
     assert_eq!(play(game, config, seed, &mut Scheduler::new(5), 3), alone);
+}
+
+/// The choice was an action that the kept tree had proven to lose, outside the policy.
+#[test]
+fn choices_in_a_lost_position_stay_within_the_policy() {
+    let config = SearchConfig {
+        simulations: 86,
+        exploration_base: Some(10.0),
+        first_play: FirstPlay::Constant { value: -1.0 },
+        draw: 0.4,
+        value_scale: ValueScale::Raw,
+        collapse_forced: Some(false),
+        temperature: Temperature::Constant { value: 0.0 },
+        leaves_in_flight: 1,
+        virtual_value: -1.0,
+        ..SearchConfig::default()
+    };
+    for gumbel in [None, Some(Gumbel::default())] {
+        let config = SearchConfig { gumbel, ..config.clone() };
+        for seed in 0..100 {
+            check_game(&TicTacToe::new(tic_tac_toe::Config {}).unwrap(), &config, seed);
+        }
+    }
 }
 
 proptest! {
