@@ -433,6 +433,7 @@ mod tests {
         let error = "chess".parse::<Preset>().expect_err("unknown").to_string();
         assert!(error.starts_with("preset \"chess\" is unknown; known are duel-7x7, "), "{error}");
     }
+
     #[test]
     fn snakes_that_die_last_rank_above_earlier_ones_in_every_preset() {
         for preset in Preset::ALL {

@@ -171,7 +171,7 @@ fn the_value_of_a_move_is_the_networks_or_else_the_discounted_outcome() {
 const CUT_OFF: usize = 4;
 
 #[test]
-fn nothing_is_learned_from_a_seat_whose_outcome_nobody_knows() {
+fn nothing_is_learned_from_a_seat_with_an_unknown_outcome() {
     let players = ["minimax{depth=2,weights=self}", "minimax{depth=2}"];
     let settings = WorkerSettings { max_plies: CUT_OFF, ..shown(&players, 1.0, 0.0) };
     let games = play(&mut worker(settings), &roster(1, &[]), 100);

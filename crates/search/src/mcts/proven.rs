@@ -52,9 +52,9 @@ impl<G: Game> Tree<G> {
         (0..count).map(|action| (0..replies).all(|reply| keeps(action, reply))).collect()
     }
 
-    /// Which edges a mover that is proven to lose may play: those that some reply does
-    /// not refute, else those that were not refuted when this decision began. `None` if the mover
-    /// is not proven to lose or no such edge is left.
+    /// Which edges a mover that is proven to lose may play: those that some reply does not refute,
+    /// else those that were not refuted when this decision began. `None` if the mover is not proven to
+    /// lose or no such edge is left.
     ///
     /// The others had a prior of 0. With a share of the policy, their surprise would have no bound.
     pub(super) fn resisting(&self, index: usize, player: usize) -> Option<Vec<bool>> {
