@@ -12,10 +12,13 @@ const LOCK: &str = "LOCK";
 
 /// A locked folder. While the value exists, it cannot be opened again, neither by this process
 /// nor by another. The operating system releases the lock when the process ends.
+///
+/// A process that is being started has copies of all open files until it executes its program.
+/// The drop therefore releases the lock itself: closing the file would leave it to the copies.
 #[derive(Debug)]
 pub struct FolderDisk {
     folder: PathBuf,
-    _lock: File,
+    lock: File,
     /// The folder itself, open so that a sync needs no further file. Windows cannot open folders.
     handle: Option<File>,
 }
@@ -38,12 +41,19 @@ impl FolderDisk {
         let handle = cfg!(unix).then(|| File::open(folder)).transpose();
         let handle = handle.map_err(at("open", folder))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock, handle }),
+            Ok(()) => Ok(Self { folder: folder.to_owned(), lock, handle }),
             Err(TryLockError::WouldBlock) => {
                 Err(JournalError::Locked { path: folder.display().to_string() })
             }
             Err(TryLockError::Error(source)) => Err(at("lock", &path)(source)),
         }
+    }
+}
+
+impl Drop for FolderDisk {
+    fn drop(&mut self) {
+        // After an error, the lock ends with the last copy of the file.
+        let _ = self.lock.unlock();
     }
 }
 
@@ -119,5 +129,23 @@ impl SegmentFile for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy of the lock's file stands for a process that is being started.
+    #[test]
+    fn a_dropped_folder_is_free_although_a_copy_of_its_lock_is_open() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let first = FolderDisk::open(folder.path()).expect("nobody holds it");
+        let copy = first.lock.try_clone().expect("another handle");
+        let refused = FolderDisk::open(folder.path());
+        assert!(matches!(refused, Err(JournalError::Locked { .. })), "{refused:?}");
+        drop(first);
+        FolderDisk::open(folder.path()).expect("it is free");
+        drop(copy);
     }
 }
