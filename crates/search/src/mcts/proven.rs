@@ -4,7 +4,25 @@
 use ouro_game::Game;
 
 use super::node_store::{NodeKind, ROOT};
+use super::search::Search;
 use super::tree::Tree;
+
+impl<G: Game> Search<G> {
+    /// Whether each action of the `seat`-th player to move is proven to lose, in the order of
+    /// [`SeatResult::actions`](super::SeatResult::actions). Empty without a searched position, and
+    /// for a forced move that has no node.
+    ///
+    /// With [`Objective::Outcome`](super::Objective::Outcome), a draw that is worth −1 counts as lost.
+    pub fn proven_losses(&self, seat: usize) -> Vec<bool> {
+        let root = self.tree.store.nodes.first();
+        let searched = root.filter(|root| !self.ahead && seat < root.movers.len());
+        let Some(NodeKind::Single | NodeKind::Joint) = searched.map(|root| root.kind) else {
+            return Vec::new();
+        };
+        let edges = &self.tree.store.edges[self.tree.store.block(ROOT, seat)];
+        edges.iter().map(|edge| edge.prior == 0.0).collect()
+    }
+}
 
 impl<G: Game> Tree<G> {
     /// Which edges of a mover may be played, given the proven values.
@@ -69,7 +87,7 @@ impl<G: Game> Tree<G> {
         [now, before].into_iter().find(|open: &Vec<bool>| open.contains(&true))
     }
 
-    /// The allowed action of a mover that wins soonest, or resists longest in a lost position;
+    /// The action among those allowed that wins soonest for a mover, or resists longest in a lost position;
     /// `None` if neither is proven.
     ///
     /// A loss is proven against the best replies only. An action therefore counts with the mean time

@@ -159,19 +159,21 @@ impl<G: Game> Tree<G> {
         let joint = self.store.node(ROOT).kind == NodeKind::Joint;
         let matching =
             joint && matches!(self.config.simultaneous, Simultaneous::RegretMatching { .. });
+        // The allowed actions of a proven root are equally good, however they got their visits.
+        let pruning = self.root.forced.filter(|_| !self.store.node(ROOT).is_exact);
         let mut policy: Vec<f32> = if matching {
             let regrets = &self.store.regrets[block.clone()];
             regrets.iter().map(|regret| regret.strategy as f32).collect()
         } else if self.root.gumbel.is_some() {
             let scores: Vec<f32> = self.root.gumbel_scores(index, offset, edges, scale).collect();
             softmax(&scores)
-        } else if let Some(factor) = self.root.forced {
+        } else if let Some(factor) = pruning {
             self.pruned(edges, factor, scale)
         } else {
             visited()
         };
         let is_left = |(&share, &allowed): (&f32, &bool)| allowed && share > 0.0;
-        if self.root.forced.is_some() && !policy.iter().zip(&allowed).any(is_left) {
+        if pruning.is_some() && !policy.iter().zip(&allowed).any(is_left) {
             // All visits of the allowed actions are pruned.
             policy = visited();
         }
@@ -185,7 +187,8 @@ impl<G: Game> Tree<G> {
             let chosen = if allowed[chosen] { chosen } else { greatest(&policy, edges) };
             (chosen, policy[chosen].max(f32::MIN_POSITIVE))
         } else if temperature == 0.0 && !matching {
-            let best = self.best_proven(index, player, &allowed);
+            let within: Vec<bool> = policy.iter().map(|&share| share > 0.0).collect();
+            let best = self.best_proven(index, player, &within);
             (best.unwrap_or_else(|| greatest(&policy, edges)), 1.0)
         } else {
             let sharpness = if matching { 1.0 } else { 1.0 / temperature };

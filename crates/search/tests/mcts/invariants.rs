@@ -101,7 +101,7 @@ fn play<G: Game>(
         let decision = searches[0].decide(game);
         let players: Vec<usize> = decision.seats.iter().map(|seat| seat.player).collect();
         assert_eq!(players, movers.iter().collect::<Vec<_>>());
-        check(game, &state, config, &decision, inherited);
+        check(game, &state, config, &decision, &searches[0], inherited);
         let mut joint = vec![Action::default(); game.players()];
         for seat in &decision.seats {
             joint[seat.player] = seat.action;
@@ -126,6 +126,7 @@ fn check<G: Game>(
     state: &G::State,
     config: &SearchConfig,
     decision: &SearchResult,
+    search: &Search<G>,
     inherited: u32,
 ) {
     let budget = match config.fast {
@@ -142,7 +143,7 @@ fn check<G: Game>(
     if config.objective == Objective::Outcome {
         assert!(decision.values.iter().all(|value| value.abs() <= 1.0 + 1e-5), "{decision:?}");
     }
-    for seat in &decision.seats {
+    for (index, seat) in decision.seats.iter().enumerate() {
         let mut viable = ActionMask::default();
         game.viable(state, seat.player, &mut viable);
         assert_eq!(seat.actions, viable.iter().collect::<Vec<_>>());
@@ -160,12 +161,20 @@ fn check<G: Game>(
         assert!(seat.policy.iter().all(|share| (0.0..=1.0 + 1e-6).contains(share)), "{seat:?}");
         assert!(seat.probability > 0.0 && seat.probability <= 1.0 + 1e-6, "{seat:?}");
         assert!(seat.policy[chosen] > 0.0, "{seat:?}");
+        let losses = search.proven_losses(index);
+        if losses.contains(&false) {
+            let shares = seat.policy.iter().zip(&losses);
+            assert!(shares.clone().all(|(&share, &lost)| !lost || share == 0.0), "{seat:?}");
+        }
         let by_visits = config.gumbel.is_none() && config.simultaneous == Simultaneous::Decoupled;
-        // If every visited action is proven to lose, an action without visits is left.
+        // An action without visits is left if all visited ones are proven to lose, or if it has the
+        // proven value and its visits in the tree before were redirected ones.
         let mut shares = seat.visits.iter().zip(&seat.policy);
         let is_visited = shares.any(|(&visits, &share)| visits > 0 && share > 0.0);
-        let is_refuted = config.solver && config.objective == Objective::Outcome && !is_visited;
-        if total > 0 && !forced && by_visits && !is_refuted {
+        let mut visited = seat.visits.iter().zip(&losses).filter(|(visits, _)| **visits > 0);
+        let is_refuted = visited.all(|(_, &lost)| lost) || decision.proven;
+        let is_excepted = config.solver && !is_visited && is_refuted;
+        if total > 0 && !forced && by_visits && !is_excepted {
             assert!(seat.visits[chosen] > 0, "{seat:?}");
             for (&visits, &share) in seat.visits.iter().zip(&seat.policy) {
                 assert!(visits > 0 || share == 0.0, "{seat:?}");
@@ -202,6 +211,40 @@ fn choices_in_a_lost_position_stay_within_the_policy() {
         for seed in 0..100 {
             check_game(&TicTacToe::new(tic_tac_toe::Config {}).unwrap(), &config, seed);
         }
+    }
+}
+
+/// The forced playouts of the only visited action left were pruned, and the choice was an action
+/// without visits.
+#[test]
+fn choices_have_visits_although_forced_playouts_are_pruned() {
+    let config = SearchConfig {
+        simulations: 4,
+        draw: 0.4,
+        noise: Some(Noise::default()),
+        forced_playouts: Some(2.0),
+        fast: Some(FastSearch { full_share: 0.5, simulations: 9 }),
+        ..SearchConfig::default()
+    };
+    for seed in 0..1_000 {
+        check_game(&TicTacToe::new(tic_tac_toe::Config {}).unwrap(), &config, seed);
+    }
+}
+
+/// The action with the soonest end had forced playouts only, and so no share of the policy.
+#[test]
+fn choices_in_a_proven_position_have_a_share_of_the_policy() {
+    let config = SearchConfig {
+        simulations: 103,
+        draw: 0.4,
+        discount: 0.9,
+        noise: Some(Noise::default()),
+        forced_playouts: Some(2.0),
+        temperature: Temperature::Constant { value: 0.0 },
+        ..SearchConfig::default()
+    };
+    for seed in 0..100 {
+        check_game(&TicTacToe::new(tic_tac_toe::Config {}).unwrap(), &config, seed);
     }
 }
 
