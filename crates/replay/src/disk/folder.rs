@@ -140,12 +140,12 @@ mod tests {
     #[test]
     fn a_dropped_folder_is_free_although_a_copy_of_its_lock_is_open() {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        let first = FolderDisk::open(folder.path()).expect("nobody holds it");
+        let first = FolderDisk::open(folder.path()).expect("a free folder");
         let copy = first.lock.try_clone().expect("another handle");
         let refused = FolderDisk::open(folder.path());
         assert!(matches!(refused, Err(JournalError::Locked { .. })), "{refused:?}");
         drop(first);
-        FolderDisk::open(folder.path()).expect("it is free");
+        FolderDisk::open(folder.path()).expect("a free folder");
         drop(copy);
     }
 }

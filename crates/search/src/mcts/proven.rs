@@ -87,27 +87,22 @@ impl<G: Game> Tree<G> {
         [now, before].into_iter().find(|open: &Vec<bool>| open.contains(&true))
     }
 
-    /// The action among those allowed that wins soonest for a mover, or resists longest in a lost position;
-    /// `None` if neither is proven.
+    /// The action with a share of the policy that wins soonest for a mover, or resists longest in a
+    /// lost position; `None` if neither is proven.
     ///
     /// A loss is proven against the best replies only. An action therefore counts with the mean time
     /// over all replies, where a reply that is not proven to win counts as later than all others.
-    pub(super) fn best_proven(
-        &self,
-        index: usize,
-        player: usize,
-        allowed: &[bool],
-    ) -> Option<usize> {
+    pub(super) fn best_proven(&self, index: usize, player: usize, policy: &[f32]) -> Option<usize> {
         let root = self.store.node(ROOT);
         let value = self.store.exact[player];
         if !root.is_exact || value == 0.0 || root.movers.len() > 2 {
             return None;
         }
         let ends: Vec<Vec<Option<u32>>> =
-            (0..allowed.len()).map(|choice| self.ends(index, player, choice)).collect();
+            (0..policy.len()).map(|choice| self.ends(index, player, choice)).collect();
         let latest = ends.iter().flatten().flatten().max().copied().unwrap_or(root.elapsed);
         let mut best: Option<(usize, f64)> = None;
-        for (choice, ends) in ends.iter().enumerate().filter(|(choice, _)| allowed[*choice]) {
+        for (choice, ends) in ends.iter().enumerate().filter(|(choice, _)| policy[*choice] > 0.0) {
             let times = ends.iter().map(|end| f64::from(end.unwrap_or(latest + 1)));
             let mean = times.sum::<f64>() / ends.len().max(1) as f64;
             let gain = if value > 0.0 { -mean } else { mean };

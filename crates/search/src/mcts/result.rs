@@ -187,8 +187,7 @@ impl<G: Game> Tree<G> {
             let chosen = if allowed[chosen] { chosen } else { greatest(&policy, edges) };
             (chosen, policy[chosen].max(f32::MIN_POSITIVE))
         } else if temperature == 0.0 && !matching {
-            let within: Vec<bool> = policy.iter().map(|&share| share > 0.0).collect();
-            let best = self.best_proven(index, player, &within);
+            let best = self.best_proven(index, player, &policy);
             (best.unwrap_or_else(|| greatest(&policy, edges)), 1.0)
         } else {
             let sharpness = if matching { 1.0 } else { 1.0 / temperature };
