@@ -14,7 +14,7 @@ const LOCK: &str = "LOCK";
 /// nor by another. The operating system releases the lock when the process ends.
 ///
 /// A process that is being started has copies of all open files until it executes its program.
-/// The drop therefore releases the lock itself: closing the file would leave it to the copies.
+/// The drop therefore releases the lock itself: a closed file stays locked while a copy is open.
 #[derive(Debug)]
 pub struct FolderDisk {
     folder: PathBuf,

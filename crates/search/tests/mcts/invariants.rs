@@ -167,8 +167,8 @@ fn check<G: Game>(
             assert!(shares.clone().all(|(&share, &lost)| !lost || share == 0.0), "{seat:?}");
         }
         let by_visits = config.gumbel.is_none() && config.simultaneous == Simultaneous::Decoupled;
-        // An action without visits is left if all visited ones are proven to lose, or if it has the
-        // proven value and its visits in the tree before were redirected ones.
+        // An action without visits is chosen if all visited ones are proven to lose. In a proven
+        // position it may also have lost its visits, because a kept tree drops redirected ones.
         let mut shares = seat.visits.iter().zip(&seat.policy);
         let is_visited = shares.any(|(&visits, &share)| visits > 0 && share > 0.0);
         let mut visited = seat.visits.iter().zip(&losses).filter(|(visits, _)| **visits > 0);
@@ -214,8 +214,8 @@ fn choices_in_a_lost_position_stay_within_the_policy() {
     }
 }
 
-/// The forced playouts of the only visited action left were pruned, and the choice was an action
-/// without visits.
+/// All visits of the actions that were not proven to lose were forced playouts. Pruning removed
+/// them, and the choice was an action without visits.
 #[test]
 fn choices_have_visits_although_forced_playouts_are_pruned() {
     let config = SearchConfig {
