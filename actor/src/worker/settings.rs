@@ -96,7 +96,7 @@ impl WorkerSettings {
     /// Limits of the trees under these settings; `None` without a search.
     pub fn limits<G: Game>(&self, game: &G) -> Option<TreeLimits> {
         let search = self.search.as_ref()?;
-        let (trees, node) = (self.trees(game.players()), node_bytes::<G::State>());
+        let (trees, node) = (self.trees(game.players()), node_bytes(game));
         let fits = self.tree_bytes / trees.max(1) / node;
         let wanted =
             search.simulations.saturating_mul(NODES_PER_SIMULATION).saturating_add(LEAST_NODES);
@@ -120,7 +120,7 @@ impl WorkerSettings {
         // Up to half of a tree may be kept from the last move. The rest must be large enough for a
         // whole decision.
         if (max_nodes as usize) < search.simulations as usize * 4 {
-            let needed = search.simulations as usize * 4 * node_bytes::<G::State>() * trees;
+            let needed = search.simulations as usize * 4 * node_bytes(game) * trees;
             return Err(WorkerError::Memory {
                 trees,
                 simulations: search.simulations,

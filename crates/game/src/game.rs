@@ -310,6 +310,12 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         false
     }
 
+    /// Upper bound of the bytes of a state, those on the heap that no other state shares included.
+    /// Searches limit their memory by it.
+    fn state_bytes(&self) -> usize {
+        size_of::<Self::State>()
+    }
+
     /// Time steps since the start. Discounts are `gamma ^ (difference of elapsed)`.
     fn elapsed(&self, state: &Self::State) -> u32;
 

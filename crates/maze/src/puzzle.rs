@@ -50,6 +50,10 @@ impl Game for Puzzle {
         self.0.collapse_forced()
     }
 
+    fn state_bytes(&self) -> usize {
+        self.0.state_bytes()
+    }
+
     fn elapsed(&self, state: &State) -> u32 {
         self.0.elapsed(state)
     }

@@ -35,7 +35,7 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
         return progress.with(walk.path(&[]).map_or(Answer::NoSolution, Answer::Path));
     }
     // An advance keeps a tree of at most half of the limit.
-    let bytes = node_bytes::<State>() + board.width() * board.height() / 8;
+    let bytes = node_bytes(&puzzle);
     let most = TREE_BYTES / bytes;
     let config = SearchConfig {
         simulations: MAX_SIMULATIONS,

@@ -5,10 +5,12 @@
 //! 1. moves into room for the whole body, onto cells that no rival's head can enter;
 //! 2. other moves into room for the whole body;
 //! 3. other moves onto cells that no rival can enter;
-//! 4. other moves that are not certain death.
+//! 4. other moves that are not certain death;
+//! 5. moves into the body of a rival that may be removed first, as when it starves.
 //!
 //! Within that class the player takes the first step of the cheapest path to food (A*). If no
-//! path exists, it takes the move with the most reachable cells.
+//! path exists, it takes the move with the most reachable cells. Of the last class it takes the first
+//! move.
 
 mod route;
 
@@ -65,8 +67,9 @@ impl Greedy {
         let calm = survivable & !contested(game, state, snake);
         let kinds = [roomy & calm, roomy, calm, survivable];
         let Some(&open) = kinds.iter().find(|&&kind| kind != 0) else {
-            // Every move is certain death.
-            return 0;
+            let viable = game.viable_moves(state, snake);
+            // If every move is certain death, any will do.
+            return if viable == 0 { 0 } else { viable.trailing_zeros() as u8 };
         };
         let to_food = self.router.first_step_to_food(game, state, snake, open);
         to_food.unwrap_or_else(|| {

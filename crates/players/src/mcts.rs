@@ -37,7 +37,7 @@ use ouro_search::{
     Cached, Clock, Evaluator, Rollout, Scheduler, Search, SearchConfig, SearchResult, Uniform,
 };
 
-use self::clock_poller::ClockPoller;
+use self::clock_poller::{ClockPoller, MOST};
 use self::kept_trees::KeptTrees;
 use self::threads::Threaded;
 use crate::game_specific::BuildResult;
@@ -112,7 +112,7 @@ pub(crate) fn build<G: Game>(
     let leaf_evaluator = leaf_evaluator(&options, context)?;
     let config = SearchConfig {
         simulations: sims.unwrap_or(MAX_SIMULATIONS),
-        max_nodes: largest_tree::<G>(),
+        max_nodes: largest_tree(context.game),
         ..config(&options, &leaf_evaluator, context.game)?
     };
     let cheap = !matches!(leaf_evaluator, LeafEvaluator::Net(..));
@@ -127,7 +127,7 @@ pub(crate) fn build<G: Game>(
     let trees = match (&budget, cheap) {
         // Trees that need no batch are searched one by one, so each stays in the CPU cache.
         (Budget::Time(..), _) | (_, true) => 1,
-        (Budget::Simulations, false) => trees_that_fit::<G>(first.config().simulations),
+        (Budget::Simulations, false) => trees_that_fit(context.game, first.config().simulations),
     };
     Ok(Box::new(Mcts {
         name: options.name().to_owned(),
@@ -135,9 +135,13 @@ pub(crate) fn build<G: Game>(
         config: first.config().clone(),
         searches: Vec::new(),
         spare: vec![first],
-        kept: (!options.flag("fresh")?).then(|| KeptTrees::new(largest_tree::<G>() as usize)),
+        kept: (!options.flag("fresh")?)
+            .then(|| KeptTrees::new(largest_tree(context.game) as usize)),
         evaluator,
         budget,
+        // A reading of the clock costs next to nothing beside a network, and the cost of its leaves
+        // varies: a cache has some of them.
+        leaves_per_poll: if cheap { MOST } else { 1 },
         trees,
     }))
 }
@@ -296,13 +300,13 @@ fn evaluator<G: Game>(
 }
 
 /// Nodes of a single tree that uses the whole memory limit.
-fn largest_tree<G: Game>() -> u32 {
-    (MEMORY / node_bytes::<G::State>()).clamp(1 << 16, 1 << 24) as u32
+fn largest_tree<G: Game>(game: &G) -> u32 {
+    (MEMORY / node_bytes(game)).clamp(1 << 10, 1 << 24) as u32
 }
 
 /// Number of trees of so many simulations that fit the memory limit together.
-fn trees_that_fit<G: Game>(simulations: u32) -> usize {
-    let tree = (simulations as usize).saturating_mul(node_bytes::<G::State>());
+fn trees_that_fit<G: Game>(game: &G, simulations: u32) -> usize {
+    let tree = (simulations as usize).saturating_mul(node_bytes(game));
     (MEMORY / tree.max(1)).clamp(1, BATCH)
 }
 
@@ -339,6 +343,8 @@ struct Mcts<G: Game> {
     kept: Option<KeptTrees<G>>,
     evaluator: Box<dyn Evaluator<G>>,
     budget: Budget,
+    /// Most leaves between two readings of the clock.
+    leaves_per_poll: usize,
     /// Trees searched together.
     trees: usize,
 }
@@ -385,13 +391,13 @@ impl<G: Game> Mcts<G> {
         let searches = &mut self.searches[..];
         match (&self.budget, end) {
             (Budget::Time(_, clock), Some(end)) => {
-                let mut poller = ClockPoller::new(clock.monotonic());
+                let mut poller = ClockPoller::new(clock.monotonic(), self.leaves_per_poll);
                 loop {
                     let step = self.scheduler.step(game, searches, self.evaluator.as_mut());
                     if step.is_idle() {
                         break;
                     }
-                    if poller.is_due(step.leaves + step.known) {
+                    if poller.is_due(step) {
                         let now = clock.monotonic();
                         if now >= end {
                             break;

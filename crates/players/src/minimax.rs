@@ -8,8 +8,12 @@
 //!
 //! With a depth in turns, the same position always gets the same action. With a time, every choice is
 //! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
-//! at least 1 ms but at most half of it, which covers the nodes until the next check of the clock. It
-//! ends at once when the outcome is proven, or when `minimax` has seen all actions but one lose.
+//! at least 1 ms but at most half of it. That covers the nodes until the next check of the clock. With a
+//! network it has to cover one position: one evaluation in `minimax`, one for every living player in
+//! `maxn`. If the time is too short to search a single action, it also has to cover one evaluation for
+//! each action; the best of these is then played. A choice is late only with a network that is too slow
+//! for this. A search ends at once when the outcome is proven, or when `minimax` has seen all actions but
+//! one lose.
 
 use std::any::Any;
 use std::sync::Arc;

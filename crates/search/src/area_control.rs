@@ -130,8 +130,8 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         }
     }
 
-    /// Moves that avoid walls and bodies that will still be there; one arbitrary move if there is
-    /// none.
+    /// Moves that avoid walls and bodies that will still be there. If there is none, moves into a
+    /// body whose snake may be removed first; if there is none either, one arbitrary move.
     fn candidates(
         &mut self,
         game: &Battlesnake<C, W, S>,
@@ -140,8 +140,11 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         mask: &mut ActionMask,
     ) {
         mask.reset(4);
-        let safe = game.safe_moves(state, player);
-        for action in (0..4).filter(|action| safe >> action & 1 == 1 || safe == 0 && *action == 0) {
+        let moves = match game.safe_moves(state, player) {
+            0 => last_resort(game, state, player),
+            safe => safe,
+        };
+        for action in (0..4).filter(|action| moves >> action & 1 == 1) {
             mask.insert(Action(action));
         }
     }
@@ -150,5 +153,21 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
     /// location is unknown.
     fn resolve_chance(&mut self, game: &Battlesnake<C, W, S>, state: &mut State<C, W, S>) {
         game.settle_idle(state);
+    }
+}
+
+/// Moves of a snake without a safe one.
+///
+/// A snake that starves, leaves the board or dies of a hazard is removed before collisions are
+/// resolved, so its body may be no obstacle. If every move is certain death, the first stands for all.
+#[cold]
+fn last_resort<C: Cell, const W: usize, const S: usize>(
+    game: &Battlesnake<C, W, S>,
+    state: &State<C, W, S>,
+    player: usize,
+) -> u8 {
+    match game.viable_moves(state, player) {
+        0 => 1,
+        viable => viable,
     }
 }

@@ -17,8 +17,10 @@ pub struct Deadline<'a> {
     /// The deadline in the clock's monotonic time.
     ///
     /// A minimax search checks the clock every
-    /// [`NODES_PER_CLOCK_CHECK`](crate::minimax::NODES_PER_CLOCK_CHECK) nodes, so it can end that
-    /// many nodes after the deadline. Callers with a hard limit set an earlier deadline.
+    /// [`NODES_PER_CLOCK_CHECK`](crate::minimax::NODES_PER_CLOCK_CHECK) nodes, in which an evaluation
+    /// counts as [`Heuristic::cost`](crate::Heuristic::cost) nodes. It can end that many nodes, or one
+    /// evaluation, after the deadline, and eight evaluations later still if it has no result by then.
+    /// Callers with a hard limit set an earlier deadline.
     pub at: Duration,
 }
 

@@ -27,6 +27,16 @@ pub trait Heuristic<G: Game>: Send {
         scores[player]
     }
 
+    /// The time that the scores of `players` players of a position take, in nodes of a search, at
+    /// least 1. A node takes about a microsecond.
+    ///
+    /// A search with a deadline reads the clock every
+    /// [`NODES_PER_CLOCK_CHECK`](crate::minimax::NODES_PER_CLOCK_CHECK) nodes, and an evaluation counts
+    /// as this many. The default suits a heuristic that is about as fast as the rules.
+    fn cost(&self, _players: u32) -> u32 {
+        1
+    }
+
     /// Whether scores are expected outcomes, discounted as in training, so that a network may learn
     /// to predict the value of a search with them.
     fn estimates_outcome(&self) -> bool {

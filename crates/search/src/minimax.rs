@@ -22,13 +22,17 @@
 //! # Contract
 //!
 //! Searches are deterministic unless they meet a deadline. A search with a deadline ends before it
-//! when no other action can become the best one. Of several best actions the lowest is found.
+//! when no other action can become the best one. A deadline may come before any root action has been
+//! searched. The result is then that of a look at the first eight root actions: the score of the
+//! position after the action and the first candidate of every other mover. Of several best actions the
+//! lowest is found.
 //! [`Paranoid`] finds the same action and value as [`Plain`] in less time, except as
 //! [best-reply search](Paranoid::best_reply) or with [reductions](Paranoid::with_reductions). After
 //! the first search a searcher allocates nothing per node.
 
 mod chance;
 mod deepening;
+mod first_look;
 mod frame;
 mod max_n;
 mod node_counter;

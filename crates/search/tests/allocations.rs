@@ -7,7 +7,9 @@ use std::cell::Cell;
 
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
-use ouro_game::{Action, Game, Rng, Turn};
+use ouro_game::{
+    Action, Game, GameConfig, GameVisitor, Rng, Turn, catalog::GAMES, maze_dash, snakgame,
+};
 use ouro_search::mcts::{Simultaneous, Temperature};
 use ouro_search::{Evaluator, Rollout, Scheduler, Search, SearchConfig, Uniform};
 
@@ -88,6 +90,35 @@ fn a_search_whose_memory_has_grown_allocates_nothing() {
         let simultaneous = Simultaneous::RegretMatching { exploration: 0.5 };
         let matching = SearchConfig { simultaneous, leaves_in_flight: 4, ..config.clone() };
         assert_eq!(allocations(&board, matching, 3, &mut Uniform), 0);
+    }
+}
+
+/// Bytes of a state of the game: counted, and as the game says.
+struct StateBytes;
+
+impl GameVisitor for StateBytes {
+    type Output = [usize; 2];
+
+    fn visit<G: Game>(self, game: G) -> [usize; 2] {
+        const COPIES: usize = 16;
+        let state = game.initial(&mut Rng::new(1, "game"));
+        let mut copies = Vec::with_capacity(COPIES);
+        let before = COUNTS.get().1;
+        (0..COPIES).for_each(|_| copies.push(state.clone()));
+        let heap = (COUNTS.get().1 - before) as usize / COPIES;
+        [size_of::<G::State>() + heap, game.state_bytes()]
+    }
+}
+
+#[test]
+fn limits_of_memory_know_the_bytes_of_a_state() {
+    let snakgame = snakgame::Config { rows: 250, columns: 250, ..snakgame::Config::default() };
+    let maze = maze_dash::Config { width: 200, height: 200, ..maze_dash::Config::default() };
+    let large = [GameConfig::Snakgame(snakgame), GameConfig::MazeDash(maze)];
+    let games = GAMES.iter().map(|game| GameConfig::by_name(game.name).unwrap()).chain(large);
+    for config in games {
+        let [counted, said] = config.visit(StateBytes).unwrap();
+        assert!(counted <= said && said <= counted + 64, "{}: {counted} {said}", config.name());
     }
 }
 

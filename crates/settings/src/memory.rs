@@ -51,7 +51,7 @@ impl GameVisitor for Sizes {
     fn visit<G: Game>(self, game: G) -> Self {
         let planes = game.planes();
         let cells = planes.height as u128 * planes.width as u128;
-        let state = size_of::<G::State>() as u128;
+        let state = game.state_bytes() as u128;
         Self { state, planes: 4 * planes.len() as u128, cells }
     }
 }

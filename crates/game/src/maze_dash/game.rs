@@ -141,6 +141,10 @@ impl Game for MazeDash {
         true
     }
 
+    fn state_bytes(&self) -> usize {
+        State::bytes(self.width * self.height)
+    }
+
     /// Actions since the start: slides, and the choice of the start if it is free.
     fn elapsed(&self, state: &State) -> u32 {
         state.elapsed

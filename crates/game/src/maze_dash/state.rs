@@ -98,6 +98,11 @@ pub struct State {
 }
 
 impl State {
+    /// Bytes of a state of a board with so many cells, besides the field, which all states share.
+    pub(super) fn bytes(cells: usize) -> usize {
+        size_of::<Self>() + 8 * cells.div_ceil(64)
+    }
+
     /// No cell of the field is visited.
     pub(super) fn new(field: Arc<Field>) -> Self {
         Self { left: field.free.clone(), left_count: field.cells, elapsed: 0, head: None, field }

@@ -13,6 +13,9 @@ pub trait Words:
 
     /// Words with room for `cells` cells, all 0.
     fn zeros(cells: usize) -> Self;
+
+    /// Bytes on the heap of words with room for `cells` cells.
+    fn heap_bytes(cells: usize) -> usize;
 }
 
 /// 1,024 cells without an allocation.
@@ -22,6 +25,10 @@ impl Words for [u64; 16] {
     fn zeros(_cells: usize) -> Self {
         [0; 16]
     }
+
+    fn heap_bytes(_cells: usize) -> usize {
+        0
+    }
 }
 
 /// The cells of any board, in one allocation.
@@ -30,6 +37,10 @@ impl Words for Box<[u64]> {
 
     fn zeros(cells: usize) -> Self {
         vec![0; cells.div_ceil(64)].into_boxed_slice()
+    }
+
+    fn heap_bytes(cells: usize) -> usize {
+        8 * cells.div_ceil(64)
     }
 }
 

@@ -156,6 +156,10 @@ impl<W: Words> Game for Snakgame<W> {
         true
     }
 
+    fn state_bytes(&self) -> usize {
+        State::<W>::bytes(self.config.cells())
+    }
+
     /// Turns of the player, in a duel of both players. EXIT is not counted.
     fn elapsed(&self, state: &State<W>) -> u32 {
         match self.config.mode {

@@ -61,6 +61,12 @@ fn cell_hash(index: usize, mark: Mark) -> u64 {
 }
 
 impl<W: Words> State<W> {
+    /// Upper bound of the bytes of a state of a board with so many cells.
+    pub(super) fn bytes(cells: usize) -> usize {
+        // The empty cells, and those of each side.
+        size_of::<Self>() + 3 * W::heap_bytes(cells)
+    }
+
     /// The start on a board whose sides fit the class and whose `blocked` cells lie on it.
     pub(super) fn start(rows: u16, columns: u16, blocked: impl IntoIterator<Item = Cell>) -> Self {
         let cells = usize::from(rows) * usize::from(columns);

@@ -96,6 +96,14 @@ fn it_keeps_out_of_a_hazard_that_would_kill_it_and_pays_for_food_in_one() {
     assert_eq!(moved(Ruleset::Solo, own(90), &[(3, 4)], &hazard), "up", "food shields");
 }
 
+/// Without a free cell, the body of a snake that starves is the way out.
+#[test]
+fn it_moves_into_the_body_of_a_starving_snake_rather_than_into_its_own() {
+    let shut_in = snake(90, &[(0, 0), (0, 1), (0, 2)]);
+    let starving = snake(1, &[(1, 1), (1, 0), (2, 0), (3, 0)]);
+    assert_eq!(moved(Ruleset::Standard, vec![shut_in, starving], &[], &[]), "right");
+}
+
 #[test]
 fn without_food_it_moves_to_the_most_room() {
     // Tails that stay put keep the board divided.

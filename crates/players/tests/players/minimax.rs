@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ouro_game::battlesnake::{Config, DeadBodies, Small};
+use ouro_game::battlesnake::{Config, DeadBodies, Point, Position, Small, Snake};
 use ouro_game::catalog::GAMES;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{self, TicTacToe};
-use ouro_game::{Game, GameConfig, GameVisitor, Rng, Turn};
+use ouro_game::{Action, Game, GameConfig, GameVisitor, Rng, Turn};
 use ouro_net::{Architecture, Engine, NetSpec, ValueRange, Weights, WeightsMeta};
 use ouro_players::{Clock, GameBatch, pairs};
 
@@ -52,6 +52,38 @@ fn maxn_at_depth_one_beats_three_random_snakes() {
     let names = ["maxn{depth=1}", "random", "random", "random"];
     let finished = play(&battlesnake(4), &names, 10);
     assert!(won(&finished) >= 30, "won {} of 40", won(&finished));
+}
+
+#[test]
+fn a_certain_win_through_a_starving_snake_is_seen() {
+    let snake = |health, cells: &[(i32, i32)]| {
+        let body = cells.iter().map(|&cell| Point::from(cell)).collect();
+        Snake { health, body, death: None }
+    };
+    // Up is the first snake's own neck. To the right is the body of a snake that starves this turn.
+    let position = Position {
+        width: 7,
+        height: 7,
+        turn: 30,
+        snakes: vec![
+            snake(90, &[(0, 0), (0, 1), (0, 2)]),
+            snake(1, &[(1, 1), (1, 0), (2, 0), (3, 0)]),
+        ],
+        food: vec![Point { x: 6, y: 6 }],
+        hazards: Vec::new(),
+        shrunk: [0; 4],
+    };
+    let start = Some(position);
+    let config = Config { width: 7, height: 7, snakes: 2, start, ..Config::default() };
+    let game = Small::new(config).unwrap();
+    let state = game.initial(&mut Rng::new(1, "game"));
+    for name in ["minimax{depth=1}", "maxn{depth=1}", "greedy"] {
+        let chosen = action(player(name, &game).as_mut(), &game, &state, 0);
+        assert_eq!(chosen, Action(3), "{name}: {}", game.action_name(chosen));
+    }
+    let mut after = state;
+    game.step(&mut after, &[Action(3), Action(0)]).unwrap();
+    assert_eq!(game.outcome(&after, 0), 1.0);
 }
 
 #[test]

@@ -64,11 +64,12 @@ impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
         }
     }
 
-    /// Estimated bytes of a full slot. Heap memory of a state is not counted.
+    /// Estimated bytes of a full slot.
     pub fn slot_bytes(game: &G) -> usize {
         let players = game.players();
         let floats = players + players * game.action_count();
-        size_of::<Option<Slot<G>>>() + floats * size_of::<f32>()
+        let heap = game.state_bytes().saturating_sub(size_of::<G::State>());
+        size_of::<Option<Slot<G>>>() + heap + floats * size_of::<f32>()
     }
 
     /// Hits and misses so far.

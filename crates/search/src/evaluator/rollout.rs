@@ -30,6 +30,8 @@ pub struct Rollout {
     joint: Vec<Action>,
     before: Vec<f32>,
     weights: Vec<u32>,
+    /// When the outcome of each player was decided, `[players]`.
+    ends: Vec<u32>,
 }
 
 impl Rollout {
@@ -54,6 +56,7 @@ impl Rollout {
             joint: Vec::new(),
             before: Vec::new(),
             weights: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
@@ -97,22 +100,53 @@ impl Rollout {
         }
     }
 
-    /// Writes outcomes, discounted by the time until the end of the game.
+    /// Writes outcomes, discounted by the time until the end of the game. Among more than two players,
+    /// the outcome of an eliminated one is discounted by the time until its elimination.
     fn outcomes<G: Game>(&mut self, game: &G, leaf: &mut Leaf<G>, values: &mut [f32]) {
         let start = game.elapsed(&leaf.state);
-        let Leaf { state, rng, .. } = leaf;
-        if self.guided {
-            game.guided_rollout(state, self.limit, &mut self.buffer, rng);
+        let own_ends = self.discount < 1.0 && game.players() > 2;
+        if own_ends {
+            self.play_turns(game, leaf);
         } else {
-            game.rollout(state, self.limit, &mut self.buffer, rng);
+            self.play(game, leaf, self.limit);
         }
         for (player, value) in values.iter_mut().enumerate() {
             *value = worth(game.outcome(&leaf.state, player), self.draw);
         }
-        if self.discount < 1.0 {
+        if own_ends {
+            for (value, end) in values.iter_mut().zip(&self.ends) {
+                *value *= self.discount.powf(end.saturating_sub(start) as f32);
+            }
+        } else if self.discount < 1.0 {
             let time = game.elapsed(&leaf.state).saturating_sub(start);
             let factor = self.discount.powf(time as f32);
             values.iter_mut().for_each(|value| *value *= factor);
+        }
+    }
+
+    /// Plays at random until the game is over or `turns` turns have been played.
+    fn play<G: Game>(&mut self, game: &G, leaf: &mut Leaf<G>, turns: u32) {
+        let Leaf { state, rng, .. } = leaf;
+        if self.guided {
+            game.guided_rollout(state, turns, &mut self.buffer, rng);
+        } else {
+            game.rollout(state, turns, &mut self.buffer, rng);
+        }
+    }
+
+    /// Plays the same rollout turn by turn, and notes when each player was eliminated.
+    fn play_turns<G: Game>(&mut self, game: &G, leaf: &mut Leaf<G>) {
+        self.ends.clear();
+        self.ends.resize(game.players(), game.elapsed(&leaf.state));
+        for _ in 0..self.limit {
+            if !matches!(game.turn(&leaf.state), Turn::Move(_)) {
+                break;
+            }
+            // Those eliminated in this turn were alive before it.
+            let alive = game.alive(&leaf.state);
+            self.play(game, leaf, 1);
+            let elapsed = game.elapsed(&leaf.state);
+            alive.iter().for_each(|player| self.ends[player] = elapsed);
         }
     }
 

@@ -57,8 +57,9 @@ pub struct SearchConfig {
     #[schemars(range(min = -1, max = 1))]
     pub draw: f32,
     /// Discount gamma per unit of [`elapsed`](ouro_game::Game::elapsed) time: a step that takes
-    /// time `t` is worth `reward + gamma^t · value`. Not a key of settings files: searches and
-    /// training share the discount of the run.
+    /// time `t` is worth `reward + gamma^t · value`. Among more than two players, the outcome of an
+    /// eliminated player is discounted to its elimination, as in training. Not a key of settings files:
+    /// searches and training share the discount of the run.
     #[serde(skip)]
     pub discount: f32,
     /// How values are scaled for comparison with the prior's term.

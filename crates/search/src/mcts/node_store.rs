@@ -5,7 +5,7 @@
 //!
 //! Invariants: a parent's index is below those of its children; node 0 is the root.
 
-use ouro_game::PlayerSet;
+use ouro_game::{Game, PlayerSet};
 
 use super::joint::JointTable;
 
@@ -19,8 +19,8 @@ pub(super) const ROOT: u32 = 0;
 /// Upper bound of the bytes per node of a tree: the state, the node with its sums, and the eight
 /// edges and outcomes per node that
 /// [`SearchConfig::max_nodes`](super::SearchConfig::max_nodes) allows.
-pub const fn node_bytes<S>() -> usize {
-    size_of::<S>() + 384
+pub fn node_bytes<G: Game>(game: &G) -> usize {
+    game.state_bytes() + 384
 }
 
 /// The kind of a node, and its progress.
@@ -63,6 +63,8 @@ pub(super) struct Node {
     pub(super) end: u32,
     pub(super) parent: u32,
     pub(super) movers: PlayerSet,
+    /// Players still in the game. Set only if they have [ends of their own](super::tree::Tree::own_ends).
+    pub(super) alive: PlayerSet,
     pub(super) kind: NodeKind,
     /// Whether the value in `exact` is proven.
     pub(super) is_exact: bool,
@@ -232,6 +234,7 @@ impl<S: Clone> NodeStore<S> {
             end: 0,
             parent,
             movers: PlayerSet::EMPTY,
+            alive: PlayerSet::EMPTY,
             kind: NodeKind::Unexpanded,
             is_exact: false,
             is_counted: false,

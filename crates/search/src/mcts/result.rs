@@ -10,6 +10,13 @@ use super::scale::{self, Scale};
 use super::search::Search;
 use super::tree::{Tree, play_forced};
 
+/// Least share of an action in Gumbel's improved policy, as a part of the largest share.
+///
+/// The action left by sequential halving need not score best, and the probability of a choice may not
+/// be too small to divide by: a recorded game with one below 1e-30 is refused. With the most actions
+/// that a network has, 65,536, a normalised share is at least 1.5e-29.
+const LEAST_SHARE: f32 = 1e-24;
+
 /// The result of a search in one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
@@ -109,6 +116,7 @@ impl<G: Game> Search<G> {
                 reward_sum.add(game, state)
             });
         }
+        let alive = game.alive(state);
         let root = self.tree.store.node(ROOT);
         for (player, value) in values.iter_mut().enumerate() {
             let at_root = if root.is_exact {
@@ -117,7 +125,9 @@ impl<G: Game> Search<G> {
                 self.tree.store.mean(ROOT, player)
             };
             let got = if rewarded { reward_sum.sums()[player] } else { 0.0 };
-            *value = (got + reward_sum.factor() * at_root) as f32;
+            let is_decided = self.tree.own_ends && !alive.contains(player);
+            let factor = if is_decided { 1.0 } else { reward_sum.factor() };
+            *value = (got + factor * at_root) as f32;
         }
     }
 }
@@ -244,8 +254,7 @@ fn softmax(scores: &[f32]) -> Vec<f32> {
     if !most.is_finite() {
         return vec![0.0; scores.len()];
     }
-    // No share underflows to 0, since the action left by sequential halving need not score best.
-    scores.iter().map(|score| (score - most).exp().max(f32::MIN_POSITIVE)).collect()
+    scores.iter().map(|score| (score - most).exp().max(LEAST_SHARE)).collect()
 }
 
 /// Sets shares of disallowed actions to 0. If no share is left, the allowed actions share evenly.

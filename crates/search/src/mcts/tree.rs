@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A value vector holds what each player will still get *from a node on*. The step to a child
-//! adds its reward and discounts by the elapsed time. Edges keep sums for the player who chose,
-//! nodes for every player.
+//! adds its reward and discounts by the elapsed time. The outcome of a player that is eliminated
+//! already is not discounted further. Edges keep sums for the player who chose, nodes for every player.
 
 use ouro_game::{Action, ActionMask, Game, Rng, Symmetry};
 
@@ -122,6 +122,9 @@ pub(super) struct Tree<G: Game> {
     symmetries: &'static [Symmetry],
     /// Whether steps leave values unchanged: no rewards and no discount.
     plain: bool,
+    /// Whether the outcome of an eliminated player is discounted to its elimination, not to the end of
+    /// the game: with more than two players. An elimination within collapsed moves counts at their end.
+    pub(super) own_ends: bool,
     /// What is played without a node.
     pub(super) forced: Forced,
     /// Whether regret matching chooses at `Joint` nodes.
@@ -143,13 +146,15 @@ impl<G: Game> Tree<G> {
         let players = game.players();
         let matching =
             matches!(config.simultaneous, super::config::Simultaneous::RegretMatching { .. });
+        let plain = config.objective == Objective::Outcome && config.discount == 1.0;
         Self {
             store: NodeStore::new(players),
             rng: Rng::new(0, "unset"),
             root: Root::default(),
             scaling: Scaling::new(&config),
             symmetries: &[Symmetry::Identity],
-            plain: config.objective == Objective::Outcome && config.discount == 1.0,
+            plain,
+            own_ends: config.objective == Objective::Outcome && !plain && players > 2,
             forced: Forced {
                 moves: config.collapse_forced.unwrap_or(game.collapse_forced()),
                 chance: config.chance.ignore,

@@ -19,10 +19,9 @@ pub(super) trait IterativeSearch<'a> {
     /// Searches all root actions to `turns`.
     fn pass(&mut self, turns: u32) -> Result<PassResult, OutOfTime>;
 
-    /// The best result after a pass that ran out of time, if it is better than the previous one.
-    fn interrupted(&mut self) -> Option<PassResult> {
-        None
-    }
+    /// The best result after a pass that ran out of time, if it is better than the previous one. After
+    /// the first pass, which has depth 1, a [look](super::first_look) takes the place of a result.
+    fn interrupted(&mut self) -> Option<PassResult>;
 
     /// Whether a decided value is final, whatever the depth.
     fn is_proof(&self) -> bool;

@@ -5,6 +5,7 @@ use ouro_game::{ActionMask, Game, PlayerSet, Turn};
 
 use super::chance::{ChanceOutcomes, next_turn};
 use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
+use super::first_look::first_look;
 use super::frame::{Frames, SEATS};
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::query::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
@@ -109,6 +110,14 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
         Ok(PassResult { action, value: values[player], values: Some(values.to_vec()), line })
     }
 
+    fn interrupted(&mut self) -> Option<PassResult> {
+        if self.turns > 1 {
+            return None;
+        }
+        let frames = &mut self.memory.frames;
+        first_look(&self.query, self.heuristic, frames, &mut self.counter, 0)
+    }
+
     /// A deeper search can change the choices of others, so no value is final.
     fn is_proof(&self) -> bool {
         false
@@ -157,7 +166,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
         let state = &self.memory.frames.get(level).state;
         let alive = game.alive(state);
         let mut values = [0.0; SEATS];
-        self.counter.evaluated += 1;
+        self.counter.evaluation(self.heuristic.cost(alive.len() as u32));
         self.heuristic.evaluate(game, state, &mut values[..game.players().min(SEATS)]);
         for (seat, value) in values.iter_mut().enumerate() {
             *value = if alive.contains(seat) {

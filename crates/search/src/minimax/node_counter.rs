@@ -1,8 +1,10 @@
-//! Counts nodes and checks the deadline at intervals.
+//! Counts nodes and evaluations, and checks the deadline at intervals.
 
 use crate::clock::Deadline;
 
-/// Nodes between two checks of the clock.
+/// Nodes between two checks of the clock. An evaluation counts as [`Heuristic::cost`] nodes.
+///
+/// [`Heuristic::cost`]: crate::Heuristic::cost
 pub const NODES_PER_CLOCK_CHECK: u32 = 64;
 
 /// The deadline has passed.
@@ -44,6 +46,18 @@ impl<'a> NodeCounter<'a> {
             return self.check_deadline();
         }
         Ok(())
+    }
+
+    /// Counts the evaluation of a node that took as long as `cost` nodes.
+    #[inline]
+    pub(super) fn evaluation(&mut self, cost: u32) {
+        self.evaluated += 1;
+        // The node itself is counted already. Most heuristics have a constant cost of 1, for which the
+        // compiler leaves out the rest.
+        if cost > 1 {
+            // The next node checks the clock if no node is left, so one always is.
+            self.nodes_until_check = self.nodes_until_check.saturating_sub(cost - 1).max(1);
+        }
     }
 
     /// An error if the deadline has passed.

@@ -7,6 +7,7 @@ use ouro_game::{Action, ActionMask, Game, Turn};
 
 use super::chance::{ChanceOutcomes, next_turn};
 use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
+use super::first_look::first_look;
 use super::frame::Frames;
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::ordering::Ordering;
@@ -208,11 +209,24 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
     }
 
     fn interrupted(&mut self) -> Option<PassResult> {
-        let best = self.best.take()?;
+        let best = self.best.take();
+        if best.as_ref().is_some_and(|best| best.value >= -UNDECIDED) {
+            return best;
+        }
+        // All searched actions lose, or none has been searched.
+        if self.turns == 1 {
+            // The first pass tries the candidates in order.
+            let frames = &mut self.memory.frames;
+            let looked =
+                first_look(&self.query, self.heuristic, frames, &mut self.counter, self.tried);
+            let known = best.as_ref().map_or(f32::NEG_INFINITY, |best| best.value);
+            return looked.filter(|looked| looked.value > known).or(best);
+        }
+        let best = best?;
         match self.memory.roots.get(self.tried) {
-            // All searched actions lose. The next action may not, unless the previous pass has
-            // shown that it loses; later actions had no higher values in that pass.
-            Some(next) if best.value < -UNDECIDED && self.turns > 1 && next.value >= -UNDECIDED => {
+            // The next action may not lose, unless the previous pass has shown that it loses; later
+            // actions had no higher values in that pass.
+            Some(next) if next.value >= -UNDECIDED => {
                 let line = vec![Step { player: self.query.player, action: next.action }];
                 Some(PassResult { action: next.action, value: next.value, values: None, line })
             }
@@ -259,7 +273,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
             Turn::Move(_) if game.alive(state).contains(player) => {
                 if position.turns >= position.horizon {
                     self.counter.horizon = true;
-                    self.counter.evaluated += 1;
+                    self.counter.evaluation(self.heuristic.cost(1));
                     let scores = &mut self.memory.scores;
                     let score = self.heuristic.evaluate_player(game, state, player, scores);
                     return Ok(undecided(score));

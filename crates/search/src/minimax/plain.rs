@@ -4,6 +4,7 @@ use ouro_game::{ActionMask, Game, Turn};
 
 use super::chance::{ChanceOutcomes, next_turn};
 use super::deepening::{IterativeSearch, PassResult, PrincipalVariations, deepen};
+use super::first_look::first_look;
 use super::frame::Frames;
 use super::node_counter::{NodeCounter, OutOfTime};
 use super::query::{MinimaxResult, NotToMove, Query, Searcher, Step, check, decided, undecided};
@@ -77,6 +78,14 @@ impl<'a, G: Game, E: Heuristic<G>> IterativeSearch<'a> for Run<'_, 'a, G, E> {
         Ok(PassResult { action, value, values: None, line })
     }
 
+    fn interrupted(&mut self) -> Option<PassResult> {
+        if self.turns > 1 {
+            return None;
+        }
+        let frames = &mut self.memory.frames;
+        first_look(&self.query, self.heuristic, frames, &mut self.counter, 0)
+    }
+
     fn is_proof(&self) -> bool {
         !self.counter.averaged
     }
@@ -98,7 +107,7 @@ impl<G: Game, E: Heuristic<G>> Run<'_, '_, G, E> {
             Turn::Move(_) if game.alive(state).contains(player) => {
                 if turns >= self.turns {
                     self.counter.horizon = true;
-                    self.counter.evaluated += 1;
+                    self.counter.evaluation(self.heuristic.cost(1));
                     let scores = &mut self.memory.scores;
                     let score = self.heuristic.evaluate_player(game, state, player, scores);
                     return Ok(undecided(score));

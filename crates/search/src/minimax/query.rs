@@ -85,7 +85,8 @@ pub struct MinimaxResult {
     ///
     /// If the deadline ended the search, the value comes from the interrupted pass if that pass
     /// reached the action, else from the last complete pass. In the last complete pass, the value
-    /// of any action but the best is only an upper bound. The value is 0 if none is known.
+    /// of any action but the best is only an upper bound. If no pass has reached an action, the value
+    /// is that of a position after the action, for one combination of the replies.
     pub value: f32,
     /// The value for every player; only [`MaxN`](super::MaxN) computes it.
     pub values: Option<Vec<f32>>,

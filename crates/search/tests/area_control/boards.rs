@@ -188,3 +188,20 @@ fn only_moves_into_walls_and_bodies_are_left_out_of_the_search() {
     assert_eq!(candidates(0), ["up"], "shut in, one move stands for all");
     assert_eq!(candidates(1), ["up", "right"]);
 }
+
+#[test]
+fn without_a_free_cell_the_body_of_a_starving_snake_is_left_in() {
+    let snakes = |health| {
+        let rival = snake(health, &[(1, 1), (1, 0), (2, 0), (3, 0)]);
+        position(7, vec![snake(90, &[(0, 0), (0, 1), (0, 2)]), rival], &[], &[])
+    };
+    let candidates = |health, player| {
+        let (game, state) = place(Ruleset::Standard, &snakes(health));
+        let mut mask = ActionMask::default();
+        AreaControl::default().candidates(&game, &state, player, &mut mask);
+        mask.iter().map(|action| game.action_name(action)).collect::<Vec<_>>()
+    };
+    assert_eq!(candidates(1, 0), ["right"], "it is removed before collisions");
+    assert_eq!(candidates(2, 0), ["up"], "one move stands for all");
+    assert_eq!(candidates(1, 1), ["up", "right"], "free cells only");
+}

@@ -253,6 +253,40 @@ impl Evaluator<ConnectFour> for Disappointed {
     }
 }
 
+/// Good for the first player up to the second move and bad from the third on.
+#[derive(Debug)]
+struct Deceptive;
+
+impl Evaluator<ConnectFour> for Deceptive {
+    fn evaluate(
+        &mut self,
+        game: &ConnectFour,
+        leaves: &mut [Leaf<ConnectFour>],
+        out: &mut Estimates,
+    ) {
+        for leaf in leaves {
+            let value = if game.elapsed(&leaf.state) <= 2 { 0.9 } else { -0.9 };
+            out.push_uniform().copy_from_slice(&[value, -value]);
+        }
+    }
+}
+
+#[test]
+fn a_choice_of_sequential_halving_is_never_too_improbable_for_training() {
+    let game = connect_four();
+    let start = game.initial(&mut Rng::new(0, "test"));
+    let gumbel = Some(Gumbel::default());
+    let config = SearchConfig { simulations: 200, gumbel, ..SearchConfig::default() };
+    for seed in 0..20 {
+        // The actions left to the end have the most visits, so their values are the worst.
+        let seat = &decide(&game, &start, &config, &mut Deceptive, seed).seats[0];
+        let most = seat.policy.iter().copied().fold(0.0, f32::max);
+        assert!(seat.probability < 1e-10 * most, "{seat:?}");
+        // The learner refuses a game with less, `LEAST_PROBABILITY` of the crate `ouro-replay`.
+        assert!(seat.probability >= 1e-30, "{seat:?}");
+    }
+}
+
 #[test]
 fn on_a_running_scale_first_play_is_no_better_than_the_best_value_seen() {
     let game = connect_four();

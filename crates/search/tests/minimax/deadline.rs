@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ouro_game::Action;
-use ouro_game::battlesnake::{Ruleset, Small};
+use ouro_game::battlesnake::{Config, Large, Point, Position, Ruleset, Small, Snake};
+use ouro_game::{Action, Game, Rng};
 use ouro_search::minimax::NODES_PER_CLOCK_CHECK;
 use ouro_search::{
-    AreaControl, Clock, Deadline, Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid, Plain, Query,
-    Searcher,
+    AreaControl, Clock, Deadline, Heuristic, Limits, MaxN, MinimaxResult, OutcomeOnly, Paranoid,
+    Plain, Query, Searcher,
 };
 
 use crate::positions::{SmallState, board, positions};
@@ -41,8 +41,11 @@ fn check(mut searcher: impl Searcher<Small>) {
     for state in &positions(&game, 5, 4) {
         for ms in [0, 1, 5, 40] {
             let found = within(&mut searcher, &game, state, ms);
-            // Readings at 0, 1, … ms: the one at `ms` passes the deadline.
-            assert!(found.nodes <= (ms + 1) * u64::from(NODES_PER_CLOCK_CHECK), "{found:?}");
+            // Readings at 0, 1, … ms: the one at `ms` passes the deadline. A look at four moves
+            // follows if no pass is complete.
+            let looked = if found.turns == 0 { 4 } else { 0 };
+            let most = (ms + 1) * u64::from(NODES_PER_CLOCK_CHECK) + looked;
+            assert!(found.nodes <= most, "{found:?}");
             let safe = game.safe_moves(state, 0);
             let settled = found.complete || found.value.abs() > 0.99 || safe.count_ones() <= 1;
             if !found.stopped && !settled {
@@ -178,4 +181,150 @@ fn an_action_not_known_to_lose_is_preferred_to_a_loss() {
         let found = stopped_late(&Tree::of(2, nodes), turns).unwrap();
         assert_eq!((found.action, found.turns), (Action(1), turns - 1), "{found:?}");
     }
+}
+
+/// A clock that only evaluations move.
+#[derive(Debug, Default)]
+struct Moved(AtomicU64);
+
+impl Clock for Moved {
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Area control with scores that take a millisecond for each player.
+#[derive(Debug)]
+struct Slow<'a>(&'a Moved, AreaControl);
+
+impl Heuristic<Small> for Slow<'_> {
+    fn evaluate(&mut self, game: &Small, state: &SmallState, scores: &mut [f32]) {
+        self.0.0.fetch_add(game.alive(state).len() as u64, Ordering::Relaxed);
+        self.1.evaluate(game, state, scores);
+    }
+
+    fn evaluate_player(
+        &mut self,
+        game: &Small,
+        state: &SmallState,
+        player: usize,
+        scores: &mut [f32],
+    ) -> f32 {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+        self.1.evaluate_player(game, state, player, scores)
+    }
+
+    fn cost(&self, players: u32) -> u32 {
+        // A microsecond a node.
+        1_000 * players
+    }
+}
+
+fn check_slow(mut searcher: impl Searcher<Small>) {
+    let game = board(11, 2, Ruleset::Standard);
+    let mut stopped = 0;
+    for state in &positions(&game, 20, 8) {
+        let clock = Moved::default();
+        let deadline = Some(Deadline { clock: &clock, at: Duration::from_millis(20) });
+        let limits = Limits { deadline, ..Limits::FULL };
+        let query = Query { game: &game, state, player: 0, limits };
+        let found = searcher.search(query, &mut Slow(&clock, AreaControl::default())).unwrap();
+        // The last position takes 2 ms in MaxN, and a look at four moves a millisecond each.
+        let looked = if found.turns == 0 { 4 } else { 0 };
+        let late = clock.0.load(Ordering::Relaxed).saturating_sub(20);
+        assert!(late <= 2 + looked, "{late} ms late: {found:?}");
+        stopped += u32::from(found.stopped);
+    }
+    assert!(stopped > 5, "{stopped} searches were stopped");
+}
+
+#[test]
+fn a_search_with_a_slow_heuristic_is_late_by_one_position() {
+    check_slow(Paranoid::new());
+    check_slow(Plain::new());
+    check_slow(MaxN::new());
+}
+
+/// Sixteen snakes. Up of the first is a dead end of one cell in its own body; down and left are open.
+fn crowd() -> Large {
+    let snake = |cells: &[(i32, i32)]| {
+        let body = cells.iter().map(|&cell| Point::from(cell)).collect();
+        Snake { health: 90, body, death: None }
+    };
+    let mut snakes = vec![snake(&[
+        (5, 5),
+        (6, 5),
+        (6, 6),
+        (6, 7),
+        (5, 7),
+        (4, 7),
+        (4, 6),
+        (3, 6),
+        (3, 7),
+        (3, 8),
+        (3, 9),
+        (3, 10),
+    ])];
+    for row in 0..5 {
+        for column in 0..3 {
+            let (x, y) = (10 + 6 * column, 11 + 3 * row);
+            snakes.push(snake(&[(x, y), (x - 1, y), (x - 2, y)]));
+        }
+    }
+    let count = snakes.len() as u8;
+    let position = Position {
+        width: 25,
+        height: 25,
+        turn: 30,
+        snakes,
+        food: vec![Point { x: 24, y: 0 }],
+        hazards: Vec::new(),
+        shrunk: [0; 4],
+    };
+    let start = Some(position);
+    let config = Config { width: 25, height: 25, snakes: count, start, ..Config::default() };
+    Large::new(config).unwrap()
+}
+
+#[test]
+fn a_search_without_time_for_one_action_looks_at_each() {
+    fn check(mut searcher: impl Searcher<Large>) {
+        let game = crowd();
+        let state = game.initial(&mut Rng::new(1, "game"));
+        assert_eq!(game.safe_moves(&state, 0), 0b0111, "up, down and left");
+        let clock = Ticking::default();
+        let deadline = Some(Deadline { clock: &clock, at: Duration::from_millis(20) });
+        let limits = Limits { deadline, ..Limits::FULL };
+        let query = Query { game: &game, state: &state, player: 0, limits };
+        let found = searcher.search(query, &mut AreaControl::default()).unwrap();
+        assert!(found.stopped && found.turns == 0, "{found:?}");
+        assert_ne!(found.action, Action(0), "the dead end: {found:?}");
+        assert_eq!(found.line.first().map(|step| step.action), Some(found.action));
+        assert!(found.value > 0.0 && found.value < 0.99, "{found:?}");
+        let searched = 21 * u64::from(NODES_PER_CLOCK_CHECK);
+        assert_eq!(found.nodes, searched + 3, "three positions were looked at");
+    }
+    check(Paranoid::new());
+    check(Plain::new());
+    check(MaxN::new());
+}
+
+#[test]
+fn an_action_that_was_only_looked_at_is_preferred_to_a_loss() {
+    // The first action loses at once. The second leads to more outcomes of chance than lie between
+    // two clock checks.
+    let outcomes = 2 * NODES_PER_CLOCK_CHECK as usize;
+    let end = 3 + outcomes;
+    let mut nodes = vec![Node::Choice(0, vec![1, 2]), Node::End(vec![-1.0, 1.0])];
+    nodes.push(Node::Chance((3..end).map(|child| (1.0, child)).collect()));
+    nodes.extend((0..outcomes).map(|_| Node::Choice(0, vec![end])));
+    nodes.push(Node::End(vec![0.0, 0.0]));
+    let game = Tree::of(2, nodes);
+    let clock = Ticking::default();
+    let deadline = Some(Deadline { clock: &clock, at: Duration::ZERO });
+    let limits = Limits { deadline, ..Limits::FULL };
+    let query = Query { game: &game, state: &0, player: 0, limits };
+    let found = Paranoid::new().search(query, &mut OutcomeOnly).unwrap();
+    assert!(found.stopped && found.turns == 0, "{found:?}");
+    assert_eq!((found.action, found.value), (Action(1), 0.0), "{found:?}");
 }

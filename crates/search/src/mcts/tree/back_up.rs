@@ -91,6 +91,10 @@ impl<G: Game> Tree<G> {
     /// Converts future values at a child to those at its parent.
     #[inline]
     fn take_step(&mut self, step: &Step) {
+        if self.own_ends {
+            self.discount_living(step);
+            return;
+        }
         let discount = self.discount(step.node, step.child);
         let rewards = &self.store.rewards[self.store.slot(step.child)];
         for (value, &reward) in self.values.iter_mut().zip(rewards) {
@@ -98,7 +102,26 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The discount factor of the step to `child`.
+    /// Discounts the future outcomes at a child, which are those of the players alive at its parent.
+    fn discount_living(&mut self, step: &Step) {
+        let discount = self.discount(step.node, step.child);
+        let alive = self.store.node(step.node).alive;
+        for (player, value) in self.values.iter_mut().enumerate() {
+            if alive.contains(player) {
+                *value *= discount;
+            }
+        }
+    }
+
+    /// The discount factor of the step to `child` for a player; 1 if it is eliminated before the step.
+    pub(super) fn discount_for(&self, node: u32, child: u32, player: usize) -> f64 {
+        if self.own_ends && !self.store.node(node).alive.contains(player) {
+            return 1.0;
+        }
+        self.discount(node, child)
+    }
+
+    /// The discount factor of the step to `child`, for the players alive before it.
     #[inline]
     pub(super) fn discount(&self, node: u32, child: u32) -> f64 {
         let [from, to] = [self.store.node(node), self.store.node(child)].map(|node| node.elapsed);

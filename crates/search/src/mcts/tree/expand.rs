@@ -30,6 +30,9 @@ impl<G: Game> Tree<G> {
         };
         let elapsed = game.elapsed(self.store.state(node));
         self.store.node_mut(node).elapsed = elapsed;
+        if self.own_ends {
+            self.store.node_mut(node).alive = game.alive(self.store.state(node));
+        }
         match turn {
             Turn::Move(movers) => self.store.node_mut(node).movers = movers,
             Turn::Chance if game.is_decided(self.store.state(node)) => self.end(game, node),

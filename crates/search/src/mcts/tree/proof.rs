@@ -40,7 +40,7 @@ impl<G: Game> Tree<G> {
             return self.store.exact[at];
         }
         let exact = f64::from(self.store.exact[at]);
-        (f64::from(self.store.rewards[at]) + self.discount(node, child) * exact) as f32
+        (f64::from(self.store.rewards[at]) + self.discount_for(node, child, player) * exact) as f32
     }
 
     /// Whether a value is the maximum, or the minimum if `sign` is −1.
