@@ -1,6 +1,7 @@
 //! One actor: threads that play, and tasks that communicate with the arena and the learner.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +39,9 @@ const PROGRAM: &str = concat!("ouro-actor/", env!("CARGO_PKG_VERSION"));
 
 /// Polling interval of a thread that has no games or no roster.
 const IDLE: Duration = Duration::from_millis(50);
+/// How often a game of a wave is played until there is something to learn from it. Even if a game has
+/// a full search with a probability of a quarter only, one in 10,000 has none in as many attempts.
+const ATTEMPTS: u32 = 32;
 
 /// A configured actor that has not started.
 #[derive(Debug)]
@@ -300,22 +304,43 @@ impl Line {
         waves: &Receiver<Wave>,
     ) -> Result<(), WorkerError> {
         while let Some((numbers, roster)) = self.next_wave(waves) {
-            worker.play_only(numbers);
-            let mut wave = Vec::new();
-            while !worker.is_done() {
-                match self.tick(worker, &roster, &|| self.halt.is_cancelled())? {
-                    Some(finished) => wave.extend(finished),
-                    None => return Ok(()),
-                }
-            }
-            wave.sort_by_key(|game| game.number);
-            for game in wave {
+            let Some(wave) = self.play_wave(worker, numbers, &roster)? else { return Ok(()) };
+            for game in wave.into_values() {
                 if self.games.blocking_send(game).is_err() {
                     return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// The games of a wave by number; `None` once the actor halts.
+    ///
+    /// The number of a game is also its position in the journal, so every number needs a game. A game
+    /// that has nothing to learn from is played again with another seed.
+    fn play_wave<G: Game>(
+        &self,
+        worker: &mut Worker<G>,
+        numbers: Range<u64>,
+        roster: &Roster,
+    ) -> Result<Option<BTreeMap<u64, FinishedGame>>, WorkerError> {
+        let mut wave = BTreeMap::new();
+        for attempt in 0..ATTEMPTS {
+            let missing: Vec<u64> =
+                numbers.clone().filter(|number| !wave.contains_key(number)).collect();
+            for run in missing.chunk_by(|before, after| before + 1 == *after) {
+                worker.play_only(run[0]..run[0] + run.len() as u64, attempt);
+                while !worker.is_done() {
+                    let finished = self.tick(worker, roster, &|| self.halt.is_cancelled())?;
+                    let Some(finished) = finished else { return Ok(None) };
+                    wave.extend(finished.into_iter().map(|game| (game.number, game)));
+                }
+            }
+        }
+        match numbers.clone().find(|number| !wave.contains_key(number)) {
+            Some(number) => Err(WorkerError::NothingToLearn { number, attempts: ATTEMPTS }),
+            None => Ok(Some(wave)),
+        }
     }
 
     /// Waits for the next wave and a roster to play it; `None` once the actor halts.
@@ -354,6 +379,9 @@ impl GameVisitor for Line {
 
 #[cfg(test)]
 mod tests {
+    use ouro_game::tic_tac_toe::TicTacToe;
+    use ouro_settings::{DemonstrationConfig, exploring};
+
     use super::*;
     use crate::testing::{config, roster, settings};
 
@@ -376,6 +404,56 @@ mod tests {
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| line.run()));
         assert!(ended.is_err());
         assert!(halt.is_cancelled());
+    }
+
+    #[test]
+    fn a_wave_has_every_number_even_if_some_games_have_nothing_to_learn() {
+        // No game of tic-tac-toe ends in four plies, and only networks estimate an outcome.
+        let shown = |players: &[&str]| WorkerSettings {
+            max_plies: 4,
+            search: Some(exploring(8, 2)),
+            demonstrations: DemonstrationConfig {
+                players: players.iter().map(|&player| player.to_owned()).collect(),
+                share: 1.0,
+                ..DemonstrationConfig::default()
+            },
+            ..settings(3)
+        };
+        let play = |settings: WorkerSettings| {
+            let (_rosters, rosters) = watch::channel(None);
+            let line = Line {
+                config: Arc::new(config()),
+                settings: settings.clone(),
+                roster: rosters,
+                games: mpsc::channel(1).0,
+                counters: Arc::default(),
+                halt: CancellationToken::new(),
+                drain: DrainConfig { finish_games: false, seconds: 10.0 },
+                waves: None,
+            };
+            let mut worker =
+                Worker::new(TicTacToe::default(), Arc::new(config()), settings).unwrap();
+            let wave = line.play_wave(&mut worker, 5..45, &roster(1, &[]));
+            wave.map(|wave| wave.expect("no halt"))
+        };
+        let either = shown(&["minimax{depth=2,weights=self}", "minimax{depth=2}"]);
+        let mut once =
+            Worker::new(TicTacToe::default(), Arc::new(config()), either.clone()).unwrap();
+        once.play_only(5..45, 0);
+        let mut kept = 0;
+        while !once.is_done() {
+            kept += once.tick(&roster(1, &[])).unwrap().len();
+        }
+        assert!((20..40).contains(&kept), "{kept} of 40 games have something to learn");
+        let wave = play(either.clone()).unwrap();
+        assert!(wave.keys().copied().eq(5..45));
+        let trajectories = |wave: BTreeMap<u64, FinishedGame>| -> Vec<_> {
+            wave.into_values().map(|game| game.trajectory).collect()
+        };
+        assert_eq!(trajectories(play(either).unwrap()), trajectories(wave));
+        let error = play(shown(&["minimax{depth=9}"])).unwrap_err();
+        let expected = "game 5 had nothing to learn from in 32 attempts";
+        assert!(error.to_string().starts_with(expected), "{error}");
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct Worker<G: Game> {
     next: u64,
     /// End of the range of numbers to start; exclusive.
     until: u64,
+    /// How often the numbers were played before.
+    attempt: u32,
 }
 
 impl<G: Game> Worker<G> {
@@ -61,7 +63,8 @@ impl<G: Game> Worker<G> {
         settings: WorkerSettings,
     ) -> Result<Self, WorkerError> {
         let games = (0..settings.games).map(|_| None).collect();
-        Ok(Self { shared: Shared::new(game, config, settings)?, games, next: 0, until: u64::MAX })
+        let shared = Shared::new(game, config, settings)?;
+        Ok(Self { shared, games, next: 0, until: u64::MAX, attempt: 0 })
     }
 
     /// Counts so far.
@@ -84,10 +87,10 @@ impl<G: Game> Worker<G> {
         self.until = self.next;
     }
 
-    /// Starts the games with these numbers next, and no others. The number seeds a game, so the
-    /// same number and roster give the same game.
-    pub fn play_only(&mut self, numbers: Range<u64>) {
-        (self.next, self.until) = (numbers.start, numbers.end);
+    /// Starts the games with these numbers next, and no others. Number and attempt seed a game, so the
+    /// same number, attempt and roster give the same game.
+    pub fn play_only(&mut self, numbers: Range<u64>, attempt: u32) {
+        (self.next, self.until, self.attempt) = (numbers.start, numbers.end, attempt);
     }
 
     /// Whether every game that may be started has ended.
@@ -151,7 +154,7 @@ impl<G: Game> Worker<G> {
         roster: &Roster,
         finished: &mut Vec<FinishedGame>,
     ) -> Result<(), WorkerError> {
-        let Self { shared, games, next, until } = self;
+        let Self { shared, games, next, until, attempt } = self;
         let entry = &mut games[slot.0];
         if let Some(active) = entry
             && !shared.has_ended(active)
@@ -162,7 +165,7 @@ impl<G: Game> Worker<G> {
         if *next >= *until {
             return Ok(());
         }
-        let active = entry.insert(shared.start(*next, roster)?);
+        let active = entry.insert(shared.start(*next, *attempt, roster)?);
         *next += 1;
         // A game that is over before its first move ends in the next tick. One call starts at most
         // one game per slot.

@@ -16,7 +16,8 @@
 //! positions when they are drawn, not in the loss: see
 //! [`surprise_weights`](ouro_replay::surprise_weights).
 //!
-//! λ is [`root_value_share`](AlphaZeroConfig::root_value_share). A value head of one number V has
+//! λ is [`root_value_share`](AlphaZeroConfig::root_value_share), and d the worth of a draw in searches. A
+//! value head of one number V, for which the outcome of a draw is d, has
 //!
 //! ```text
 //! ℓ = (V − (1 − λ) o − λ v)²
@@ -24,7 +25,7 @@
 //!
 //! A head of outcome classes has the probabilities P of a win, a draw and a loss. The outcome is learned
 //! by cross-entropy with the classes T(o) = (max(o, 0), 1 − |o|, max(−o, 0)). The root value, in which a
-//! draw is worth d, is compared with the value that the classes have then:
+//! draw is worth d too, is compared with the value that the classes have then:
 //!
 //! ```text
 //! ℓ = (1 − λ) (−Σ T(o) log P) + λ (P(win) − P(loss) + d · P(draw) − v)²

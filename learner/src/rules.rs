@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Game, GameVisitor, Rng, Symmetry};
-use ouro_net::Generation;
+use ouro_net::{Generation, ValueRange};
 use ouro_replay::intake::states;
 use ouro_replay::{
     AcceptedGame, Draw, EncodedTrajectory, GameSummary, Intake, Refusal, TrainedMoves, Trajectory,
@@ -82,11 +82,11 @@ pub(crate) trait Rules: Send + Sync {
 
 /// The rules for a configuration that [validates](Config::validate).
 pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, SettingError> {
-    struct Build<'a>(&'a Config, RowShape);
+    struct Build<'a>(&'a Config, RowShape, ValueRange);
     impl GameVisitor for Build<'_> {
         type Output = Box<dyn Rules>;
         fn visit<G: Game>(self, game: G) -> Box<dyn Rules> {
-            let train = &self.0.train;
+            let (train, value) = (&self.0.train, self.2);
             let trained_moves = match &train.algorithm {
                 AlgorithmConfig::AlphaZero(config) => {
                     TrainedMoves::Searched { surprise_share: config.surprise_share }
@@ -104,13 +104,16 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, SettingError> {
                 shape: self.1,
                 intake,
                 discount: self.0.discount,
+                // Outcome classes have a class for draws.
+                draw: if value == ValueRange::Outcome { 0.0 } else { self.0.draw },
                 reward_scale: train.reward_scale,
                 augment: train.augment,
             })
         }
     }
-    let shape = RowShape::of(&config.net_spec()?);
-    config.game.visit(Build(config, shape)).map_err(SettingError::of_game)
+    let spec = config.net_spec()?;
+    let build = Build(config, RowShape::of(&spec), spec.architecture.value_range());
+    config.game.visit(build).map_err(SettingError::of_game)
 }
 
 /// [`Rules`] of one type of game.
@@ -119,6 +122,8 @@ struct OfGame<G> {
     shape: RowShape,
     intake: Intake,
     discount: f32,
+    /// The value target of a draw.
+    draw: f32,
     reward_scale: f32,
     augment: bool,
 }

@@ -191,7 +191,12 @@ fn play(
 
 /// A game that the first player wins on the left column, with cells 0, 3, 6 against 1, 4.
 pub(crate) fn won_game() -> Trajectory {
-    let mut cells = [0, 1, 3, 4, 6].into_iter().map(Action);
+    game_of(&[0, 1, 3, 4, 6])
+}
+
+/// A game with stones on these cells, in this order.
+pub(crate) fn game_of(cells: &[u32]) -> Trajectory {
+    let mut cells = cells.iter().copied().map(Action);
     play(5, |_| cells.next(), |_| 0.5)
 }
 

@@ -39,6 +39,30 @@ pub(super) struct ActiveGame<G: Game> {
     is_searched: bool,
     /// Targets that have no value yet: those of the opening, and those without a search.
     unvalued: Vec<Unvalued>,
+    presence: Presence,
+}
+
+/// Who is still in the game, and when each player was eliminated.
+#[derive(Debug)]
+struct Presence {
+    alive: PlayerSet,
+    /// The time of elimination; of players still in the game, the present time.
+    until: Vec<u32>,
+}
+
+impl Presence {
+    fn new<G: Game>(game: &G, state: &G::State) -> Self {
+        let until = vec![game.elapsed(state); game.players()];
+        Self { alive: game.alive(state), until }
+    }
+
+    /// Notes the next state.
+    fn observe<G: Game>(&mut self, game: &G, state: &G::State) {
+        for player in self.alive.iter() {
+            self.until[player] = game.elapsed(state);
+        }
+        self.alive = game.alive(state);
+    }
 }
 
 /// Targets of one ply that have no value yet.
@@ -98,7 +122,7 @@ impl<G: Game> ActiveGame<G> {
         is_searched: bool,
     ) -> Self {
         let players = game.players();
-        let Opening { playthrough, plies, unvalued } = (0..OPENINGS)
+        let Opening { playthrough, plies, unvalued, presence } = (0..OPENINGS)
             .take_while(|_| most > 0)
             .map(|attempt| Opening::random(game, seed, most, attempt, is_searched))
             .find(|opening| game.turn(opening.playthrough.state()) != Turn::Over)
@@ -123,6 +147,7 @@ impl<G: Game> ActiveGame<G> {
             plies,
             is_searched,
             unvalued,
+            presence,
         }
     }
 
@@ -155,6 +180,7 @@ impl<G: Game> ActiveGame<G> {
             }
         }
         self.playthrough.advance(game, actions).map_err(failed)?;
+        self.presence.observe(game, self.playthrough.state());
         let moves = self.movers.iter().map(|player| Move {
             action: actions[player],
             behaviour: probabilities[player],
@@ -193,7 +219,8 @@ impl<G: Game> ActiveGame<G> {
     }
 
     /// The finished game; `config` is the configuration of `game`. The outcome, with `discount` for each
-    /// time step, is the value of targets that have no other.
+    /// time step until the player's elimination or the end, is the value of targets that have no other.
+    /// That of a draw is `draw`.
     ///
     /// The outcome of a player that could still move when the game was cut off is unknown. Its targets
     /// without a value are left out. `None` if search targets are wanted and none is left.
@@ -202,17 +229,19 @@ impl<G: Game> ActiveGame<G> {
         game: &G,
         config: &Arc<GameConfig>,
         discount: f32,
+        draw: f32,
     ) -> Option<FinishedGame> {
         let last = self.playthrough.state();
         for (player, seat) in self.seats.iter_mut().enumerate() {
             seat.outcome = game.outcome(last, player);
         }
-        let outcomes: Vec<f32> = self.seats.iter().map(|seat| seat.outcome).collect();
+        let worth = |outcome: f32| if outcome == 0.0 { draw } else { outcome };
+        let ends: Vec<f32> = self.seats.iter().map(|seat| worth(seat.outcome)).collect();
         let unknown = if game.is_decided(last) { PlayerSet::EMPTY } else { game.alive(last) };
-        let end = game.elapsed(last);
-        let left = |elapsed: u32| end.saturating_sub(elapsed).min(i32::MAX as u32) as i32;
+        let until = std::mem::take(&mut self.presence.until);
         self.set_values(|player, elapsed| {
-            (!unknown.contains(player)).then(|| discount.powi(left(elapsed)) * outcomes[player])
+            let left = until[player].saturating_sub(elapsed).min(i32::MAX as u32) as i32;
+            (!unknown.contains(player)).then(|| discount.powi(left) * ends[player])
         });
         self.leave_out_unvalued();
         if self.is_searched && !self.has_targets() {
@@ -252,12 +281,14 @@ struct Opening<G: Game> {
     playthrough: Playthrough<G>,
     plies: Vec<Ply>,
     unvalued: Vec<Unvalued>,
+    presence: Presence,
 }
 
 impl<G: Game> Opening<G> {
     fn none(game: &G, seed: u64) -> Self {
         let playthrough = Playthrough::new(game, seed);
-        Self { playthrough, plies: Vec::new(), unvalued: Vec::new() }
+        let presence = Presence::new(game, playthrough.state());
+        Self { playthrough, plies: Vec::new(), unvalued: Vec::new(), presence }
     }
 
     /// Up to `most` random plies. Their search targets are blank until a search has run.
@@ -282,6 +313,7 @@ impl<G: Game> Opening<G> {
             if opening.playthrough.advance(game, &joint).is_err() {
                 break;
             }
+            opening.presence.observe(game, opening.playthrough.state());
             opening.plies.push(Ply { moves });
             opening.unvalued.push(Unvalued { ply, movers, missing: movers, elapsed });
         }

@@ -48,6 +48,17 @@ pub enum WorkerError {
         /// Required bytes.
         needed: usize,
     },
+    /// A game that must have its number cannot be learned from.
+    #[error(
+        "game {number} had nothing to learn from in {attempts} attempts: no full search, and no estimate \
+         of its outcome at the limit of plies; raise actor.max_plies or actor.search.fast.full_share"
+    )]
+    NothingToLearn {
+        /// Number of the game.
+        number: u64,
+        /// How often it was played.
+        attempts: u32,
+    },
     /// A scripted player found no move: a bug.
     #[error("the scripted player of seat {player} found no move")]
     NoMove {
@@ -74,6 +85,7 @@ impl WorkerError {
     pub fn key(&self) -> &'static str {
         match self {
             Self::Scripted { key, .. } | Self::Timed { key, .. } => key,
+            Self::NothingToLearn { .. } => "actor.max_plies",
             Self::Memory { .. } => "actor.tree_memory_mib",
             Self::Search(_) => "actor.search",
             Self::Fit(_) | Self::NoMove { .. } | Self::NoTree | Self::Step { .. } => "actor",

@@ -65,17 +65,22 @@ impl<G: Game> Shared<G> {
         active.has_ended(&self.game, self.settings.max_plies)
     }
 
-    /// Starts the game with this number between networks of the roster.
+    /// Starts the game with this number between networks of the roster. Each attempt has a seed of its
+    /// own.
     pub(super) fn start(
         &mut self,
         number: u64,
+        attempt: u32,
         roster: &Roster,
     ) -> Result<ActiveGame<G>, WorkerError> {
         let WorkerSettings { seed, index, opening_plies, cohort, .. } = self.settings;
         // The bits from 40 on hold the index, so workers share no number below 2^40.
         let cohort = (index << 40) | (number / cohort.max(1));
         let mut shared = Rng::indexed(seed, "cohort", cohort);
-        let seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
+        let mut seed = Rng::indexed(seed, "self-play", index << 40 | number).bits();
+        if attempt > 0 {
+            seed = Rng::indexed(seed, "attempt", u64::from(attempt)).bits();
+        }
         let mut own = Rng::new(seed, "seating");
         let scripted = self.scripted.draw(&self.game, &roster.newest, &mut own)?;
         // The choices of a demonstration are policy targets, as those of a search are.
@@ -350,8 +355,9 @@ impl<G: Game> Shared<G> {
             }
         }
         self.stats.games += 1;
-        let discount = self.settings.demonstrations.discount;
-        active.into_finished(&self.game, &self.config, discount)
+        let WorkerSettings { demonstrations, search, .. } = &self.settings;
+        let draw = search.as_ref().map_or(0.0, |search| search.draw);
+        active.into_finished(&self.game, &self.config, demonstrations.discount, draw)
     }
 }
 

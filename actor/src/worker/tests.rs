@@ -154,7 +154,7 @@ fn games_of_given_numbers_are_the_same_however_they_are_cut_into_waves() {
         let mut worker = worker(WorkerSettings { shares: HALF, ..settings(GAMES) });
         let mut all = Vec::new();
         for numbers in waves {
-            worker.play_only(numbers.clone());
+            worker.play_only(numbers.clone(), 0);
             while !worker.is_done() {
                 all.extend(worker.tick(&roster).unwrap());
             }

@@ -63,7 +63,8 @@ fn home_of(key: &str, meanings: &[Meaning]) -> Preset {
 
 /// A file with the settings of `preset`, a small network, and `value` at `key`.
 fn file(preset: Preset, key: &str, value: Value) -> String {
-    let net = "kind = \"mlp\"\nlayers = 1\nhidden = 8".parse::<Table>().expect("TOML");
+    let net =
+        "kind = \"mlp\"\nlayers = 1\nhidden = 8\nvalue = \"tanh\"".parse::<Table>().expect("TOML");
     let mut table = Table::new();
     table.insert("preset".to_owned(), preset.name().into());
     if !key.starts_with("net") {

@@ -149,7 +149,7 @@ pub struct DemonstrationConfig {
     /// Share of the games that are demonstrations.
     #[schemars(range(min = 0, max = 1))]
     pub share: f64,
-    /// First generation without demonstrations. Left out: none.
+    /// First generation without demonstrations. Left out: they do not end.
     pub until_generation: Option<u32>,
     /// Chance that a seat makes a random viable move instead of the chosen one. The chosen one
     /// stays the policy target, so that the network sees positions after mistakes, but does not learn

@@ -3,6 +3,7 @@
 //! Every process checks the whole file. A mistake in the section of one process therefore stops the
 //! others too. Player names are hardly checked here: the arena checks them when it builds the players.
 
+use ouro_game::GameConfig;
 use ouro_net::{NetSpec, ValueRange};
 use ouro_players::registry::Options;
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
@@ -30,8 +31,10 @@ impl Settings {
         self.arena.validate()?;
         self.gate()?;
         self.deploy.validate()?;
+        self.plies()?;
         self.opponent_policy()?;
         self.compared_values()?;
+        self.rewards()?;
         self.search()
     }
 
@@ -50,6 +53,38 @@ impl Settings {
 
     fn gate(&self) -> Result<(), SettingError> {
         check_gate(&self.arena.gate, ClusterShape::of_seats(players(&self.game)?))
+    }
+
+    /// Checks that the learner accepts the longest games of the actors.
+    fn plies(&self) -> Result<(), SettingError> {
+        let (played, accepted) = (self.actor.max_plies, self.intake.max_plies);
+        if played <= accepted {
+            return Ok(());
+        }
+        let remedy = format!(
+            "games above intake.max_plies, {accepted}, are refused: lower it, or raise intake.max_plies"
+        );
+        Err(SettingError::new("actor.max_plies", played, remedy))
+    }
+
+    /// Checks that AlphaZero, which learns outcomes, has no settings of returns. `mcts` plays a network of
+    /// returns for returns, which are outcomes in some games only.
+    fn rewards(&self) -> Result<(), SettingError> {
+        if matches!(self.train.algorithm, AlgorithmConfig::Reinforce(_)) {
+            return Ok(());
+        }
+        let scale = self.train.reward_scale;
+        if scale != 1.0 {
+            let remedy = "AlphaZero learns outcomes, not rewards: leave it out";
+            return Err(SettingError::new("train.reward_scale", scale, remedy));
+        }
+        let is_outcome = matches!(self.game, GameConfig::TicTacToe(_) | GameConfig::ConnectFour(_));
+        if self.net.value_range() == ValueRange::Unbounded && !is_outcome {
+            let remedy = "AlphaZero learns outcomes, but mcts plays such a network for returns: choose \
+                \"tanh\" or \"outcome\", with net.kind = \"residual\" or \"mlp\"";
+            return Err(SettingError::new("net.value", "unbounded", remedy));
+        }
+        Ok(())
     }
 
     /// Checks that a network with both players' policies has a game of two players, and an algorithm that
@@ -193,6 +228,38 @@ mod tests {
         let error = settings.validate().expect_err("returns").to_string();
         let start = "arena.player is \"minimax{depth=1,weights=self}\"; it compares";
         assert!(error.starts_with(start) && error.contains("choose \"tanh\""), "{error}");
+    }
+
+    #[test]
+    fn actors_play_no_games_that_the_learner_refuses_for_their_length() {
+        let mut settings = Preset::Standard.settings();
+        settings.actor.max_plies = settings.intake.max_plies;
+        assert_eq!(settings.validate(), Ok(()));
+        settings.actor.max_plies += 1;
+        assert_eq!(
+            settings.validate().expect_err("too long").to_string(),
+            "actor.max_plies is 2049; games above intake.max_plies, 2048, are refused: lower it, or raise \
+             intake.max_plies"
+        );
+    }
+
+    #[test]
+    fn alphazero_has_no_settings_of_returns() {
+        let mut settings = Preset::Duel7x7.settings();
+        settings.train.reward_scale = 2.0;
+        assert_eq!(
+            settings.validate().expect_err("no rewards").to_string(),
+            "train.reward_scale is 2; AlphaZero learns outcomes, not rewards: leave it out"
+        );
+        for (preset, is_refused) in [(Preset::Duel7x7, true), (Preset::TicTacToe, false)] {
+            let mut settings = preset.settings();
+            settings.net = Architecture::Conv { channels: 4, layers: 1, hidden: 16 };
+            let error = settings.validate().err().map(|error| error.to_string());
+            let expected = "net.value is unbounded; AlphaZero learns outcomes, but mcts plays";
+            let refused = error.as_ref().is_some_and(|error| error.starts_with(expected));
+            assert_eq!(refused, is_refused, "{error:?}");
+            assert_eq!(error.is_some(), is_refused);
+        }
     }
 
     #[test]

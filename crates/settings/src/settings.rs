@@ -33,7 +33,7 @@ pub struct Settings {
     #[schemars(range(min = 1, max = 4_294_967_296_u64))]
     pub generation_steps: u64,
     /// Discount γ per time step, for searches and training alike: what comes `t` time steps
-    /// later counts `γ^t`.
+    /// later counts `γ^t`. The outcome of an eliminated player comes with its elimination.
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
     pub discount: f32,
     /// The game.

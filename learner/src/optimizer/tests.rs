@@ -56,6 +56,39 @@ fn both_optimisers_agree_with_their_definition_and_biases_do_not_decay() {
 }
 
 #[test]
+fn a_decay_below_the_precision_of_a_weight_adds_up() {
+    let device = TrainDevice::cpu();
+    let layout = ParameterLayout::new(&spec());
+    let length = layout.trained_len();
+    let mut rng = Rng::new(2, "optimizer");
+    let mut random = || (0..length).map(|_| rng.unit() as f32 - 0.5).collect::<Vec<_>>();
+    let (start, gradients) = (random(), [random(), random(), random()]);
+    let vector = |values: &[f32]| Tensor::<1>::from_data(values, device.plain());
+    let trained = |decay: f32| {
+        let rule = OptimizerConfig::Sgd { momentum: 0.0 };
+        let state = OptimizerState::default();
+        let mut optimizer = Optimizer::new(rule, decay, 1e9, &layout, &state, device.plain());
+        let gradients = gradients.each_ref().map(|gradient| vector(gradient));
+        let steps = (0..1_000).map(|step| gradients[step % 3].clone());
+        let end =
+            steps.fold(vector(&start), |values, gradient| optimizer.step(values, gradient, 2e-4).0);
+        read(&end).unwrap()
+    };
+    let (with, without) = (trained(1e-4), trained(0.0));
+    let (mut shrunk, mut squares) = (0.0, 0.0);
+    for (_, place) in layout.trained().filter(|(tensor, _)| tensor.name.ends_with("weight")) {
+        for index in place {
+            let [with, without] = [&with, &without].map(|values| f64::from(values[index]));
+            shrunk += (without - with) * without;
+            squares += without * without;
+        }
+    }
+    // 1,000 steps of 2e-4 · 1e-4. The gradients move the weights meanwhile, by a few percent.
+    let share = shrunk / squares;
+    assert!((share / 2e-5 - 1.0).abs() < 0.15, "{share}");
+}
+
+#[test]
 fn the_gradient_is_clipped_by_its_global_norm() {
     let device = TrainDevice::cpu();
     let layout = ParameterLayout::new(&spec());

@@ -142,17 +142,23 @@ impl<G: Game> OfGame<G> {
         Ok(RestoredGame { trajectory, states })
     }
 
-    /// The value with which a game ends for a seat.
+    /// The value with which a game ends for a seat, and when. For an eliminated seat that is the time of
+    /// its elimination, however long the others play on.
     ///
-    /// That is the outcome, unless the game was cut off while the seat could still move. Nobody knows
+    /// The value is the outcome, unless the game was cut off while the seat could still move. Nobody knows
     /// that outcome, so the root value of the seat's last search stands for it. An outcome of 0 would
     /// make long games worth more than draws.
     fn seat_end(&self, trajectory: &Trajectory, states: &[G::State], seat: usize) -> SeatEnd {
         let last = &states[states.len() - 1];
         let outcome = trajectory.seats[seat].outcome;
-        let end = SeatEnd { value: outcome, elapsed: self.game.elapsed(last) };
-        if self.game.is_decided(last) || !self.game.alive(last).contains(seat) {
-            return end;
+        let value = if outcome == 0.0 { self.draw } else { outcome };
+        let end = |state: &G::State| SeatEnd { value, elapsed: self.game.elapsed(state) };
+        if !self.game.alive(last).contains(seat) {
+            let eliminated = states.partition_point(|state| self.game.alive(state).contains(seat));
+            return end(&states[eliminated]);
+        }
+        if self.game.is_decided(last) {
+            return end(last);
         }
         let plies = trajectory.plies.iter().zip(states).rev();
         let mut values = plies.filter_map(|(ply, state)| {
@@ -162,7 +168,7 @@ impl<G: Game> OfGame<G> {
             let value = last.search.as_ref()?.value;
             Some(SeatEnd { value, elapsed: self.game.elapsed(state) })
         });
-        values.next().unwrap_or(end)
+        values.next().unwrap_or_else(|| end(last))
     }
 
     fn draw_symmetry(&self, rng: &mut Rng) -> Symmetry {

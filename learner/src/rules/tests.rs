@@ -1,12 +1,12 @@
 use ouro_game::record::{Playthrough, RECORD_VERSION};
-use ouro_game::{Action, ActionMask, GameConfig, battlesnake, connect_four};
+use ouro_game::{Action, ActionMask, GameConfig, Turn, battlesnake, connect_four};
 use ouro_net::{Architecture, Generation};
 use ouro_replay::{Item, Move, Ply, RecordHeader, RefusalReason, SearchTarget, Seat};
 
 use super::*;
 use crate::batch::Batch;
 use crate::config::{AlphaZeroConfig, ReinforceConfig};
-use crate::testing::{architectures, config, random_game, searched_game, won_game};
+use crate::testing::{architectures, config, game_of, random_game, searched_game, won_game};
 
 const NEWEST: Generation = Generation(20);
 
@@ -242,6 +242,90 @@ fn a_game_that_was_cut_off_is_valued_by_its_last_search() {
     let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
     // Two steps to the last search of the seat, on ply 2.
     assert_eq!((batch.outcomes, batch.root_values), (vec![0.75 / 4.0], vec![0.5]));
+}
+
+/// A game of random snakes with a target for every move, and the elapsed time of each snake's
+/// elimination, or of the end.
+fn random_snakes(
+    game: &battlesnake::Small,
+    config: &GameConfig,
+    seed: u64,
+) -> (Trajectory, Vec<u32>) {
+    let mut rng = Rng::new(seed, "test");
+    let mut playthrough = Playthrough::new(game, seed);
+    let (mut plies, mut mask) = (Vec::new(), ActionMask::default());
+    let mut until = vec![0; game.players()];
+    while let Turn::Move(movers) = game.turn(playthrough.state()) {
+        let (mut moves, mut joint) = (Vec::new(), vec![Action::default(); game.players()]);
+        for player in movers.iter() {
+            game.viable(playthrough.state(), player, &mut mask);
+            let action = mask.nth(rng.below(mask.count() as u32) as usize).expect("an action");
+            let policy = vec![(action, 1.0)];
+            let search = Some(SearchTarget { policy, value: 0.25, surprise: 0.0 });
+            moves.push(Move { action, behaviour: 1.0, search });
+            joint[player] = action;
+        }
+        playthrough.advance(game, &joint).expect("viable actions");
+        plies.push(Ply { moves });
+        for player in movers.iter() {
+            until[player] = game.elapsed(playthrough.state());
+        }
+    }
+    let outcome = |player| game.outcome(playthrough.state(), player);
+    let seat = |player| Seat { generation: Some(NEWEST), learns: true, outcome: outcome(player) };
+    let seats = (0..game.players()).map(seat).collect();
+    let (config, digests) = (Arc::new(config.clone()), playthrough.into_digests());
+    let record = RecordHeader { version: RECORD_VERSION, config, seed, digests };
+    (Trajectory { record, seats, plies }, until)
+}
+
+#[test]
+fn an_outcome_is_discounted_to_the_elimination_of_its_snake() {
+    let board = battlesnake::Config { width: 7, height: 7, snakes: 3, ..Default::default() };
+    let mut config = alphazero();
+    config.game = GameConfig::Battlesnake(board.clone());
+    (config.discount, config.intake.max_plies) = (0.5, 1_000);
+    config.train.augment = false;
+    let (rules, game) = (rules(&config).unwrap(), battlesnake::Small::new(board).unwrap());
+    let mut early = 0;
+    for seed in 0..20 {
+        let (played, until) = random_snakes(&game, &config.game, seed);
+        let examined = examine(&config, &played).unwrap();
+        let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
+        // A turn is one time step, and a snake moves in every turn of its life.
+        let expected = played.seats.iter().zip(&until).flat_map(|(seat, &until)| {
+            (0..until).map(move |turn| 0.5_f32.powi((until - turn) as i32) * seat.outcome)
+        });
+        assert_eq!(batch.outcomes, expected.collect::<Vec<_>>(), "seed {seed}");
+        let end = until.iter().max().expect("three snakes");
+        early += until.iter().filter(|&&until| until + 3 <= *end).count();
+    }
+    assert!(early > 5, "{early} snakes died three turns before the end or earlier");
+}
+
+#[test]
+fn a_draw_is_worth_as_much_as_in_the_search() {
+    let mut config = alphazero();
+    (config.draw, config.discount) = (-0.5, 1.0);
+    config.train.augment = false;
+    let cells = [0, 1, 2, 4, 3, 5, 7, 6, 8];
+    let mut drawn = fresh(game_of(&cells));
+    for (ply, played) in drawn.plies.iter_mut().enumerate() {
+        let policy = vec![(Action(cells[ply]), 1.0)];
+        played.moves[0].search = Some(SearchTarget { policy, value: 0.0, surprise: 0.0 });
+    }
+    for (net, expected) in [(config.net.clone(), -0.5), (with_classes(), 0.0)] {
+        config.net = net;
+        let rules = rules(&config).unwrap();
+        let examined = examine(&config, &drawn).unwrap();
+        let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
+        assert_eq!(batch.outcomes, [expected; 5]);
+    }
+}
+
+fn with_classes() -> Architecture {
+    let is_of_classes = |net: &Architecture| net.value_range() == ValueRange::Outcome;
+    architectures().into_iter().find(is_of_classes).unwrap()
 }
 
 #[test]

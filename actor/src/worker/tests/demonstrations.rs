@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_game::Rng;
+use ouro_game::{GameConfig, Rng, battlesnake};
 use ouro_players::{BuildContext, Clock, NetPlayer, Player, Request, Selection, by_name};
 use ouro_settings::{DemonstrationConfig, exploring};
 
@@ -165,6 +165,37 @@ fn the_value_of_a_move_is_the_networks_or_else_the_discounted_outcome() {
         }
     }
     assert!(by_network > 20 && by_outcome > 20, "{by_network} {by_outcome}");
+}
+
+#[test]
+fn the_outcome_of_a_snake_is_discounted_to_its_elimination() {
+    let board = battlesnake::Config { width: 7, height: 7, snakes: 3, ..Default::default() };
+    let config = Arc::new(GameConfig::Battlesnake(board.clone()));
+    let game = battlesnake::Small::new(board).unwrap();
+    let shown = shown(&["random"], 1.0, 0.0);
+    let mut settings = WorkerSettings { search: None, max_plies: 1_000, ..shown };
+    (settings.demonstrations.discount, settings.opening_plies) = (0.5, 4);
+    let mut worker = Worker::new(game.clone(), config, settings).unwrap();
+    let mut early = 0;
+    for played in play(&mut worker, &roster(1, &[]), 200) {
+        let mut replay = played.replay(&game).unwrap();
+        let mut until = [0; 3];
+        while let Turn::Move(movers) = game.turn(replay.state()) {
+            assert!(replay.advance().unwrap());
+            movers.iter().for_each(|player| until[player] = game.elapsed(replay.state()));
+        }
+        for (turn, ply) in played.plies.iter().enumerate() {
+            let movers = (0..3).filter(|&player| until[player] > turn as u32);
+            for (one, player) in ply.moves.iter().zip(movers) {
+                let left = (until[player] - turn as u32) as i32;
+                let expected = 0.5_f32.powi(left) * played.seats[player].outcome;
+                assert_eq!(one.search.as_ref().unwrap().value, expected);
+            }
+        }
+        let end = until.iter().max().unwrap();
+        early += until.iter().filter(|&&until| until + 3 <= *end).count();
+    }
+    assert!(early > 5, "{early} snakes died three turns before the end or earlier");
 }
 
 /// No game of tic-tac-toe ends in four plies.

@@ -16,7 +16,7 @@ pub struct TrainConfig {
     /// Rows per optimiser step. Fixed, because GPU kernels are tuned to one shape.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub batch_moves: usize,
-    /// Factor of every reward.
+    /// Factor of every reward. REINFORCE only.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub reward_scale: f32,
     /// Learning rate after the warm-up, before the schedule.
