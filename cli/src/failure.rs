@@ -98,6 +98,13 @@ impl Failure {
         Self::io(format_args!("{what}: {error}"))
     }
 
+    /// File that cannot be written. `option` is the option that names it.
+    pub(crate) fn write(path: impl Display, option: &str, error: &io::Error) -> Self {
+        Self::io(format_args!(
+            "cannot write {path}: {error}; free space or name another file with {option}"
+        ))
+    }
+
     /// Unusable settings file. A missing file has its own exit code.
     pub(crate) fn unreadable(error: FileError) -> Self {
         match &error {

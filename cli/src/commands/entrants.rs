@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ouro_game::GameConfig;
-use ouro_net::Engine;
+use ouro_net::{ContentHash, Engine};
 use ouro_players::WITHOUT_NETWORK;
 use ouro_players::registry::Options;
 
@@ -61,6 +61,16 @@ fn read(path: &str) -> Result<(GameConfig, Arc<Engine>), Failure> {
     let game = serde_json::from_str(&weights.meta().game)
         .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
     Ok((game, Arc::new(Engine::new(&weights))))
+}
+
+/// Content hashes of the networks' files, by path. A run that continues from a file compares them, so that
+/// replaced weights are noticed.
+pub(super) fn hashes(engines: &Engines) -> Result<BTreeMap<String, String>, Failure> {
+    let hash = |path: &String| -> Result<_, Failure> {
+        let bytes = weights::bytes(Path::new(path))?;
+        Ok((path.clone(), ContentHash::of(&bytes).to_string()))
+    };
+    engines.keys().map(hash).collect()
 }
 
 /// Whether a name has weights of a network.

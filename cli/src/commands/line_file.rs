@@ -2,8 +2,8 @@
 //! each result.
 //!
 //! Contract: a line counts once it is complete. What follows the last complete line, as after a crash,
-//! is removed when the run continues. A file of another run is never changed, and one process at a time
-//! writes to a file.
+//! is removed when the run continues. After a failed write no line is added. A file of another run is never
+//! changed, and one process at a time writes to a file.
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -28,12 +28,36 @@ pub(super) struct Purpose {
     pub(super) option: &'static str,
 }
 
+/// The first line of a file: the settings of its run.
+pub(super) trait FirstLine: Serialize + DeserializeOwned + PartialEq {
+    /// Whether a file that starts with `found` is of a run with these settings.
+    fn accepts(&self, found: &Self) -> bool {
+        self == found
+    }
+}
+
+/// What lines are written to, at its end.
+pub(super) trait LineStore: Write {
+    /// Removes everything after the first `length` bytes.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl LineStore for File {
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
 /// An open file.
 #[derive(Debug)]
-pub(super) struct LineFile {
+pub(super) struct LineFile<F = File> {
     path: PathBuf,
-    file: File,
+    file: F,
     purpose: Purpose,
+    /// Length of the complete lines, in bytes.
+    length: u64,
+    /// The kind of the error that made a write fail.
+    failed: Option<io::ErrorKind>,
 }
 
 impl LineFile {
@@ -48,7 +72,7 @@ impl LineFile {
         check: impl Fn(usize, &L) -> Result<(), String>,
     ) -> Result<(Self, Vec<L>), Failure>
     where
-        H: Serialize + DeserializeOwned + PartialEq,
+        H: FirstLine,
         L: DeserializeOwned,
     {
         let foreign = |problem: &dyn Display| {
@@ -79,7 +103,7 @@ impl LineFile {
         let mut lines = whole.lines();
         if let Some(first) = lines.next() {
             let found: H = serde_json::from_str(first).map_err(|error| foreign(&error))?;
-            if found != *header {
+            if !header.accepts(&found) {
                 return Err(foreign(&format_args!("it has {}", difference(&found, header))));
             }
         }
@@ -91,20 +115,33 @@ impl LineFile {
                 .map_err(|problem| foreign(&format_args!("line {} {problem}", number + 2)))?;
             results.push(line);
         }
-        file.set_len(whole.len() as u64).map_err(failed)?;
-        let mut opened = Self { path: path.to_owned(), file, purpose };
+        let length = whole.len() as u64;
+        file.set_len(length).map_err(failed)?;
+        let mut opened = Self { path: path.to_owned(), file, purpose, length, failed: None };
         if whole.is_empty() {
             opened.append(header)?;
         }
         Ok((opened, results))
     }
+}
 
-    /// Adds a line.
+impl<F: LineStore> LineFile<F> {
+    /// Adds a line. After an error every further line is refused with an error of the same kind.
     pub(super) fn append<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
         let mut text = serde_json::to_vec(value).map_err(Failure::bug)?;
         text.push(b'\n');
-        let written = self.file.write_all(&text);
-        written.map_err(|error| write_failed(&self.path, self.purpose, &error))
+        if let Some(kind) = self.failed {
+            return Err(write_failed(&self.path, self.purpose, &io::Error::from(kind)));
+        }
+        if let Err(error) = self.file.write_all(&text) {
+            self.failed = Some(error.kind());
+            // The file may end with a part of the line. If that part cannot be removed now, the next run
+            // removes it, since no line follows it.
+            let _ = self.file.truncate(self.length);
+            return Err(write_failed(&self.path, self.purpose, &error));
+        }
+        self.length += text.len() as u64;
+        Ok(())
     }
 }
 
@@ -137,4 +174,85 @@ fn write_failed(path: &Path, purpose: Purpose, error: &io::Error) -> Failure {
         path.display(),
         purpose.option
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Header {
+        version: u32,
+    }
+
+    impl FirstLine for Header {}
+
+    /// A file on a disk with space for `room` more bytes.
+    struct FullDisk {
+        file: File,
+        room: usize,
+        truncates: bool,
+    }
+
+    impl Write for FullDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let written = self.file.write(&bytes[..bytes.len().min(self.room)])?;
+            self.room -= written;
+            Ok(written)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.file.flush()
+        }
+    }
+
+    impl LineStore for FullDisk {
+        fn truncate(&mut self, length: u64) -> io::Result<()> {
+            if self.truncates {
+                return self.file.set_len(length);
+            }
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
+    }
+
+    fn open(path: &Path) -> (LineFile, Vec<String>) {
+        let purpose = Purpose { is: "a file of this test", option: "--file" };
+        let header = Header { version: 1 };
+        LineFile::open(path, &header, purpose, |_, _: &String| Ok(())).expect("it is ours")
+    }
+
+    #[test]
+    fn after_a_failed_write_no_line_is_added_and_the_complete_lines_are_read_again() {
+        for truncates in [true, false] {
+            let folder = tempfile::tempdir().expect("a scratch folder");
+            let path = folder.path().join("lines");
+            let LineFile { file, purpose, length, failed, .. } = open(&path).0;
+            let file = FullDisk { file, room: 1_000, truncates };
+            let mut lines = LineFile { path: path.clone(), file, purpose, length, failed };
+            lines.append(&"first").expect("there is space");
+            lines.file.room = 10;
+            let error = lines.append(&"longer than ten bytes").expect_err("the disk is full");
+            lines.file.room = 1_000;
+            let later = lines.append(&"second").expect_err("an earlier write failed");
+            for error in [error, later] {
+                assert!(format!("{error:?}").contains("code: 74"), "{error:?}");
+            }
+            drop(lines);
+            let end = if truncates { "" } else { "\"longer th" };
+            let text = fs::read_to_string(&path).expect("text");
+            assert_eq!(text, format!("{{\"version\":1}}\n\"first\"\n{end}"));
+            let (mut reopened, lines) = open(&path);
+            assert_eq!(lines, ["first"]);
+            reopened.append(&"second").expect("there is space");
+            drop(reopened);
+            assert_eq!(open(&path).1, ["first", "second"]);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! Every seed is played once per rotation of the seats. The same seed gives the same games, bit
 //! for bit, on any number of cores. Players with a time limit and `http` players are the exceptions.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use super::entrants::{self, Engines};
 use super::{game_argument, record};
 use crate::clock::WallClock;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, printable};
 
 use self::http_snake::Missing;
 use self::play::PlayedGame;
@@ -79,15 +79,42 @@ pub(crate) struct Arguments {
 
 /// Plays the match.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    check_paths(arguments)?;
     let (game, engines) = entrants::load(&arguments.players, arguments.game.clone())?;
-    let (report, record) = play_match(arguments, &game, &engines)?;
-    if let (Some(path), Some(GameRecord { version, seed, plies, digests, config: () })) =
-        (&arguments.record, record)
-    {
-        record::write(path, &GameRecord { version, config: game, seed, plies, digests })?;
+    let (report, longest) = play_match(arguments, &game, &engines)?;
+    // Report and record are both attempted, so that neither is lost if the other one fails.
+    let printed = output.result(&report, &report).and_then(|()| output.flush());
+    match (&arguments.record, longest) {
+        (Some(path), Some(GameRecord { version, seed, plies, digests, config: () })) => {
+            let record = GameRecord { version, config: game, seed, plies, digests };
+            record::write(path, "--record", &record)?;
+        }
+        (Some(path), None) => {
+            let path = path.display().to_string();
+            writeln!(
+                io::stderr(),
+                "warning: all games are in the file of --save, so no game was played and nothing was \
+                 recorded in {}",
+                printable(&path)
+            )?;
+        }
+        (None, _) => {}
     }
-    output.result(&report, &report)?;
+    printed?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a file of the record that cannot be written or that is the file of the results.
+fn check_paths(arguments: &Arguments) -> Result<(), Failure> {
+    let Some(path) = arguments.record.as_deref() else { return Ok(()) };
+    record::check_path(path, "--record")?;
+    if arguments.save.as_deref().is_some_and(|save| record::is_same_file(path, save)) {
+        return Err(Failure::usage(format_args!(
+            "{} is the file of --record and of --save; name two files",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Plays a match of `game` and returns its report and its longest game.

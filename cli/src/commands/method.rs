@@ -13,11 +13,15 @@ pub(crate) fn parse(name: &str) -> Result<Method, String> {
 /// Refuses a board whose longer side is `side` if the method cannot solve it.
 pub(crate) fn check_side(method: Method, side: usize) -> Result<(), Failure> {
     let (name, most) = (method.name(), method.max_side());
-    if side > most {
-        let error = format!(
-            "a board with a side of {side} is too large for {name}, which takes sides up to {most}; use the method search"
-        );
-        return Err(Failure::usage(error));
+    if side <= most {
+        return Ok(());
     }
-    Ok(())
+    let remedy = if side <= Method::Search.max_side() {
+        format!("give sides up to {most} or use the method search")
+    } else {
+        format!("give sides up to {most}")
+    };
+    Err(Failure::usage(format_args!(
+        "a board with a side of {side} is too large for {name}; {remedy}"
+    )))
 }

@@ -63,25 +63,86 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let played = arguments.game.visit(PlayAtRandom(arguments)).map_err(anyhow::Error::from)?;
     let record = played?;
     match &arguments.out {
-        Some(path) => write(path, &record)?,
+        Some(path) => write(path, "--out", &record)?,
         None => output.result(&record, String::from_utf8_lossy(&to_json(&record)?))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a record to a file, compressed if its name ends in `.gz`.
-pub(crate) fn write(path: &Path, record: &GameRecord) -> Result<(), Failure> {
+/// Refuses a path that no file can have, before the game is played. `option` is the option that names it.
+pub(crate) fn check_path(path: &Path, option: &str) -> Result<(), Failure> {
+    let name = path.display();
+    if path.is_dir() {
+        return Err(Failure::io(format_args!(
+            "cannot write {name}: it is a folder; name a file with {option}"
+        )));
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        return Err(Failure::io(format_args!(
+            "cannot write {name}: there is no folder {}; make it or name another file with {option}",
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Whether two paths lead to the same file, even if there is no file yet.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let new = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+        path.canonicalize().ok().or_else(new)
+    };
+    one == other || resolved(one).is_some_and(|one| Some(one) == resolved(other))
+}
+
+/// Writes a record to a file, compressed if its name ends in `.gz`. `option` is the option that names the
+/// file.
+pub(crate) fn write(path: &Path, option: &str, record: &GameRecord) -> Result<(), Failure> {
     let mut json = to_json(record)?;
     if path.extension().is_some_and(|extension| extension == "gz") {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(&json)?;
         json = encoder.finish()?;
     }
-    std::fs::write(path, json).map_err(|error| Failure::read(path.display(), &error))
+    std::fs::write(path, json).map_err(|error| Failure::write(path.display(), option, &error))
 }
 
 fn to_json(record: &GameRecord) -> Result<Vec<u8>, Failure> {
     let mut json = serde_json::to_vec(record).map_err(anyhow::Error::from)?;
     json.push(b'\n');
     Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn spellings_of_a_path_lead_to_the_same_file_with_a_file_and_without() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("below")).expect("a folder");
+        for _ in 0..2 {
+            assert!(is_same_file(&path("file"), &path("file")));
+            assert!(is_same_file(&path("file"), &path("below/../file")));
+            assert!(!is_same_file(&path("file"), &path("below/file")));
+            assert!(!is_same_file(&path("file"), &path("other")));
+            fs::write(path("file"), "").expect("it is written");
+        }
+        assert!(!is_same_file(&path("none/file"), &path("nowhere/file")));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(path("file"), path("below/link")).expect("a link");
+            assert!(is_same_file(&path("below/link"), &path("file")));
+        }
+    }
 }

@@ -66,7 +66,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=5_000))]
     margin: u32,
     /// Most searches at once, and most players kept from move to move. A further search is refused. A
-    /// further player replaces the one used longest ago.
+    /// further player replaces the one used longest ago. A replaced player that is searching stays in memory
+    /// until its search ends, so nearly twice as many players can be there for a short time.
     #[arg(long, value_name = "NUMBER", default_value = "64", value_parser = snakes)]
     snakes: NonZero<u16>,
     /// Colour of the snake.

@@ -33,6 +33,8 @@ mod summary;
 
 /// Iterations of a run without `--iterations`.
 const ITERATIONS: u32 = 500;
+/// Games of the match at the end of a run without `--check-games`, rounded up to a multiple of the seats.
+const CHECK_GAMES: usize = 1_000;
 /// Rows of the path that are printed.
 const ROWS: u32 = 20;
 
@@ -76,9 +78,10 @@ pub(crate) struct Arguments {
     /// File of the path, one line of JSON for each iteration.
     #[arg(long, value_name = "FILE", default_value = "tune.jsonl")]
     path: PathBuf,
-    /// Games of the match between the last values and the first; 0: no match.
-    #[arg(long, default_value_t = 1_000)]
-    check_games: usize,
+    /// Games of the match between the last values and the first, a multiple of the number of seats; 0: no
+    /// match [default: 1000, rounded up to such a multiple].
+    #[arg(long)]
+    check_games: Option<usize>,
 }
 
 /// The size of the last step that suits a run: noise moves a value by about as much in short runs as
@@ -90,10 +93,11 @@ pub(crate) fn default_rate(iterations: u32, games: usize) -> f64 {
 /// Tunes the player.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let Arguments { player, iterations, games, seed, max_plies, .. } = arguments;
-    let rate = arguments.rate.unwrap_or_else(|| default_rate(*iterations, *games));
-    if !(rate > 0.0 && rate.is_finite()) {
+    // The default is not checked: it is invalid only with 0 games, and that error must name --games.
+    if let Some(rate) = arguments.rate.filter(|rate| !(*rate > 0.0 && rate.is_finite())) {
         return Err(Failure::usage(format_args!("--rate is {rate}; give a number above 0")));
     }
+    let rate = arguments.rate.unwrap_or_else(|| default_rate(*iterations, *games));
     let (game, engines) = entrants::load(std::slice::from_ref(player), arguments.game.clone())?;
     let tuned = Tuned::new(player, &arguments.options).map_err(Failure::usage)?;
     let header = Header {
@@ -107,16 +111,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         rate,
         seed: *seed,
         max_plies: *max_plies,
+        weights: entrants::hashes(&engines)?,
     };
     let run = Run { arguments, engines: &engines, tuned: &tuned, header: &header, output };
-    let end = game.visit(run).map_err(Failure::usage)??;
+    let (end, check_games) = game.visit(run).map_err(Failure::usage)??;
     let names = [tuned.name(&end), tuned.name(&tuned.start)];
     let changes = tuned.changes(&end);
-    let played = (arguments.check_games > 0 && names[0] != names[1]).then(|| {
+    let played = (check_games > 0 && names[0] != names[1]).then(|| {
         let arguments = match_games::Arguments {
             players: names.to_vec(),
             game: Some(game.clone()),
-            games: arguments.check_games,
+            games: check_games,
             seed: *seed,
             max_plies: *max_plies,
             record: None,
@@ -131,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Plays all iterations and returns the last point.
+/// Plays all iterations. Returns the last point and the number of games of the match at the end.
 struct Run<'a> {
     arguments: &'a Arguments,
     engines: &'a Engines,
@@ -141,7 +146,7 @@ struct Run<'a> {
 }
 
 impl GameVisitor for Run<'_> {
-    type Output = Result<Vec<f64>, Failure>;
+    type Output = Result<(Vec<f64>, usize), Failure>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let Self { arguments, engines, tuned, header, output } = self;
@@ -149,6 +154,13 @@ impl GameVisitor for Run<'_> {
         // What cannot be played is refused before a file is written.
         let start = tuned.name(&tuned.start);
         sides.planned(0)?;
+        let seats = game.players();
+        let default = || CHECK_GAMES.next_multiple_of(seats);
+        let check_games = arguments.check_games.unwrap_or_else(default);
+        if check_games > 0 {
+            let lineups = schedule::checked_lineups("--check-games", check_games, 2, seats);
+            lineups.map_err(Failure::usage)?;
+        }
         for bound in tuned.corners() {
             sides.players(&[tuned.name(&bound)])?;
         }
@@ -177,7 +189,7 @@ impl GameVisitor for Run<'_> {
             }
         }
         bar.finish_and_clear();
-        Ok(tuner.values().to_vec())
+        Ok((tuner.values().to_vec(), check_games))
     }
 }
 

@@ -68,7 +68,10 @@ fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
     fails(&["record", "go"], 64, "known are tic_tac_toe");
     fails(&["record", r#"{"game":"connect_four","width":2}"#], 64, "must be at least 4");
     fails(&["bench", "game", "--seconds", "0"], 64, "above 0");
+    fails(&["bench", "ingest", "--replay-threads", "0"], 64, "--replay-threads");
     fails(&["show", &path(folder.path(), "none.json")], 66, "none.json");
+    let nowhere = path(folder.path(), "none/game.json");
+    fails(&["record", "tic_tac_toe", "--out", &nowhere], 74, "name another file with --out");
 
     let file = path(folder.path(), "game.json");
     let record = ouro(&["record", "tic_tac_toe"]).success();

@@ -1,5 +1,7 @@
 //! `ouro match`, run as a process.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use ouro_testkit::process::{Ended, run};
@@ -46,6 +48,59 @@ fn the_recorded_game_can_be_shown() {
     let shown = ouro(&["show", path, "--all"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     assert!(shown.stdout.contains("ply 1 of"));
+}
+
+#[test]
+fn a_record_without_a_place_is_refused_before_the_first_game() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let save = path("match.jsonl");
+    fs::write(path("file"), "").expect("it is written");
+    for (record, part) in [
+        (path("none/game.json"), "there is no folder"),
+        (path("file/game.json"), "there is no folder"),
+        (path(""), "it is a folder"),
+    ] {
+        let refused = ouro(&[&RANDOM_DUEL[..], &["--save", &save, "--record", &record]].concat());
+        refused.assert_refused(74, &["cannot write", &record, part, "--record"]);
+        assert_eq!(refused.stdout, "");
+    }
+    assert!(!Path::new(&save).exists(), "no game was played");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_report_is_printed_even_if_the_record_cannot_be_written() {
+    let played = ouro(&[&RANDOM_DUEL[..], &["--record", "/dev/full"]].concat());
+    played.assert_refused(74, &["cannot write /dev/full", "--record"]);
+    let report: Value = serde_json::from_str(&played.stdout).expect("JSON");
+    assert_eq!(report["games"], 200);
+}
+
+#[test]
+fn one_file_for_results_and_record_is_refused_and_a_match_without_a_game_has_no_record() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let (save, record) = (path("match.jsonl"), path("game.json"));
+    let play = |save: &str, record: &str| {
+        ouro(&[&RANDOM_DUEL[..], &["--save", save, "--record", record]].concat())
+    };
+    fs::create_dir(path("below")).expect("a folder");
+    let other_spelling = path("below/../match.jsonl");
+    let expected = ["match.jsonl", "--record", "--save", "two files"];
+    play(&save, &other_spelling).assert_refused(64, &expected);
+    assert!(!Path::new(&save).exists(), "no game was played");
+    report(&ouro(&[&RANDOM_DUEL[..], &["--save", &save]].concat()));
+    let before = fs::read(&save).expect("it is saved");
+    for spelling in [&save, &other_spelling] {
+        play(&save, spelling).assert_refused(64, &expected);
+        assert_eq!(fs::read(&save).expect("it is still there"), before, "{spelling}");
+    }
+    let again = play(&save, &record);
+    assert_eq!(report(&again)["games"], 200);
+    assert_eq!(again.stderr.lines().count(), 1, "{}", again.stderr);
+    assert!(again.stderr.contains("no game was played"), "{}", again.stderr);
+    assert!(!Path::new(&record).exists());
 }
 
 /// The report of a match without the times, which cover the moves of one process.

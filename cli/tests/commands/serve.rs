@@ -298,6 +298,9 @@ fn a_match_refuses_a_url_without_a_snake() {
     ouro_testkit::process::run(&mut command).assert_refused(69, &["http{", "start it first"]);
     for (player, part) in [
         ("http{url=https://example.org}".to_owned(), "it starts with http://"),
+        ("http{url=http://}".to_owned(), "http://HOST:PORT"),
+        ("http{url=http://a b}".to_owned(), "http://HOST:PORT"),
+        ("http{url=http://127.0.0.1:99999}".to_owned(), "a port is at most 65535"),
         ("http{ms=5}".to_owned(), "url is missing"),
         ("http{url=http://127.0.0.1:1,ms=0}".to_owned(), "1 to 60000"),
         ("http{url=http://127.0.0.1:1,sims=5}".to_owned(), "sims"),

@@ -144,6 +144,8 @@ fn bad_arguments_are_refused_in_one_line() {
     judge(&["--", "/no/such/program"]).assert_refused(66, &["/no/such/program", "check the path"]);
     judge(&["--rows", "5", "--columns", "5", "--", "true"])
         .assert_refused(64, &["the board is 5x5"]);
+    judge(&["--record", "/no/such/folder/game.json", "--", "true"])
+        .assert_refused(74, &["there is no folder /no/such/folder", "--record"]);
     judge(&[]).assert_refused(64, &["COMMAND"]);
     let play = |name: &str, input: &str| {
         let script = format!("printf '{input}' | \"$0\" snakgame play {name}");

@@ -46,7 +46,21 @@ fn every_method_finds_a_solution_and_a_proof() {
     solve("S.\n", &["--method", "magic"]).assert_refused(64, &["known are search, backtracking"]);
     let long = format!("S{}\n", ".".repeat(200));
     solve(&long, &["--method", "mcts"])
-        .assert_refused(64, &["side of 201", "use the method search"]);
+        .assert_refused(64, &["side of 201", "up to 200", "use the method search"]);
+}
+
+#[test]
+fn a_board_that_is_too_large_for_every_method_is_refused_with_the_largest_side() {
+    for (method, expected) in [
+        ("search", "a side of 5000 is too large for search; give sides up to 1000\n"),
+        ("mcts", "a side of 5000 is too large for mcts; give sides up to 200\n"),
+    ] {
+        let arguments = ["bench", "maze-dash", method, "--sides", "5000"];
+        let refused = run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments));
+        assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+        // A debug build prints a warning before.
+        assert!(refused.stderr.ends_with(expected), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use ouro_testkit::process::{Ended, run};
 use serde_json::Value;
 
 const DUEL: &str = r#"{"game":"battlesnake","snakes":2,"width":7,"height":7}"#;
+const THREE: &str = r#"{"game":"battlesnake","snakes":3,"width":7,"height":7}"#;
 
 /// A short run whose path is in `file`.
 fn tune(file: &Path, more: &[&str]) -> Ended {
@@ -16,9 +17,12 @@ fn tune(file: &Path, more: &[&str]) -> Ended {
 }
 
 fn start(file: &Path, arguments: &[&str]) -> Ended {
-    let file = file.to_str().expect("a temporary path is text");
+    start_in(DUEL, file, arguments)
+}
+
+fn start_in(game: &str, file: &Path, arguments: &[&str]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
-    command.args(["tune", "minimax{depth=1}", "--game", DUEL, "--path", file]);
+    command.args(["tune", "minimax{depth=1}", "--game", game, "--path"]).arg(file);
     run(command.args(arguments))
 }
 
@@ -66,6 +70,11 @@ fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
     tune(&fresh, &["--rate", "0"]).assert_refused(64, &["--rate is 0", "above 0"]);
     for (arguments, parts) in [
         (&["lead in 0..20", "--games", "3"][..], ["--games is 3", "even"]),
+        (&["lead in 0..20", "--games", "0"], ["--games is 0", "even"]),
+        (
+            &["lead in 0..20", "--iterations", "1", "--check-games", "3"],
+            ["--check-games is 3", "even"],
+        ),
         (&["width in 0..9"], ["no number width", "known are food"]),
         (&["food in 0..2000"], ["food=2000", "0 to 1000"]),
         (&["food"], ["food", "NAME in LOW..HIGH"]),
@@ -77,4 +86,66 @@ fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
     fs::write(&foreign, "seed = 1\n").expect("there is space");
     tune(&foreign, &[]).assert_refused(64, &["is not the path of this run"]);
     assert_eq!(fs::read_to_string(&foreign).expect("it is still there"), "seed = 1\n");
+}
+
+#[test]
+fn the_default_number_of_games_of_the_match_is_a_multiple_of_three_seats() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("tune.jsonl");
+    let tune = |more: &[&str]| {
+        let short = ["food in 0..1000", "--iterations", "1", "--games", "3", "--max-plies", "1"];
+        start_in(THREE, &path, &[&short[..], more].concat())
+    };
+    let refused = tune(&["--check-games", "1000"]);
+    refused.assert_refused(64, &["--check-games is 1000", "multiple of 3"]);
+    tune(&["--check-games", "0"]).success();
+    // Games that are cut short at once move no value, and equal players play no match.
+    let text = fs::read_to_string(&path).expect("it was written");
+    let header = text.lines().next().expect("it has a header");
+    let line = r#"{"iteration":1,"result":1.0,"values":[500.0]}"#;
+    fs::write(&path, format!("{header}\n{line}\n")).expect("there is space");
+    let end: Value = serde_json::from_str(&tune(&["--json"]).success()).expect("JSON");
+    assert_eq!((&end["changes"][0]["end"], &end["check"]["games"]), (&500.0.into(), &1_002.into()));
+}
+
+#[test]
+fn a_run_whose_weights_were_replaced_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (path, weights) = (folder.path().join("tune.jsonl"), folder.path().join("weights"));
+    let write_weights = |seed| {
+        let planes = ouro_game::PlaneShape { channels: 2, height: 3, width: 3 };
+        let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
+        let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
+        let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
+        let meta = ouro_net::WeightsMeta { game, generation: ouro_net::Generation(1), step: 1 };
+        let made = ouro_net::Weights::initialize(spec, meta, seed).expect("a valid spec");
+        fs::write(&weights, made.to_safetensors()).expect("there is space");
+    };
+    let player = format!("mcts{{sims=4,c=1.5,weights={}}}", weights.display());
+    let tune = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        command.args(["tune", &player, "c in 0.5..3.0", "--iterations", "6", "--games", "2"]);
+        run(command.args(["--check-games", "0", "--path"]).arg(&path))
+    };
+    let content = || fs::read_to_string(&path).expect("it was written");
+    write_weights(1);
+    tune().success();
+    let whole = content();
+    // As if the run had been interrupted after half of its iterations.
+    let half: String = whole.split_inclusive('\n').take(4).collect();
+    fs::write(&path, &half).expect("there is space");
+    write_weights(2);
+    tune().assert_refused(64, &["is not the path of this run", "weights = ", "--path"]);
+    assert_eq!(content(), half);
+    write_weights(1);
+    tune().success();
+    assert_eq!(content(), whole);
+
+    // A file of an earlier version has no hashes, so its weights are unknown.
+    let (header, lines) = half.split_once('\n').expect("it has lines");
+    let mut header: Value = serde_json::from_str(header).expect("JSON");
+    header.as_object_mut().expect("an object").remove("weights").expect("it has hashes");
+    fs::write(&path, format!("{header}\n{lines}")).expect("there is space");
+    tune().success();
+    assert_eq!(content().lines().count(), 7);
 }

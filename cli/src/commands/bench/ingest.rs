@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     games: u32,
     /// Threads that replay games at once [default: the cores].
-    #[arg(long)]
-    replay_threads: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    replay_threads: Option<u16>,
     /// Folder for the journal; what is made there is removed [default: the temporary folder].
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -151,7 +151,7 @@ fn learner(game: GameConfig, folder: &Path, arguments: &Arguments) -> Config {
     config.replay.window_positions = 1 << 40;
     config.intake.max_streams = usize::from(arguments.streams);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    config.intake.replay_threads = arguments.replay_threads.unwrap_or(cores);
+    config.intake.replay_threads = arguments.replay_threads.map_or(cores, usize::from);
     config.training_states.directory = folder.into();
     config
 }

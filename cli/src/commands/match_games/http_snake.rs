@@ -16,6 +16,7 @@ use ouro_players::game_specific::{BuildResult, build_for_game};
 use ouro_players::registry::{NameError, Options, PlayerSyntax};
 use ouro_players::{Choice, Player, Request};
 use ureq::Agent;
+use ureq::http::Uri;
 
 use crate::failure::Failure;
 
@@ -127,6 +128,10 @@ impl HttpSnake {
         let url = options.text("url")?.ok_or_else(|| options.missing("url", &SYNTAX))?;
         if !url.starts_with("http://") {
             return Err(options.invalid("url", url, "it starts with http://"));
+        }
+        if !has_host_and_valid_port(url) {
+            let remedy = "it is http://HOST:PORT, perhaps with a path; a port is at most 65535";
+            return Err(options.invalid("url", url, remedy));
         }
         let timeout_ms = options.number("ms", 1..=LONGEST_MS)?.unwrap_or(USUAL_MS);
         let config = Agent::config_builder()
@@ -259,6 +264,18 @@ impl<C: Cell, const W: usize, const S: usize> Player<Battlesnake<C, W, S>> for H
     }
 }
 
+/// Whether a text is a URL with a host and, if it has a port, with a valid one.
+fn has_host_and_valid_port(url: &str) -> bool {
+    let Ok(uri) = url.parse::<Uri>() else { return false };
+    let Some(authority) = uri.authority() else { return false };
+    let host = authority.host();
+    let host_and_port = authority.as_str().rsplit('@').next().unwrap_or_default();
+    let Some(port) = host_and_port.strip_prefix(host) else { return false };
+    // `Uri` accepts any text as a port, and its number is then `None`, as without a port.
+    let is_number = |port: &str| port.parse::<u16>().is_ok();
+    !host.is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_number))
+}
+
 /// The body of a reply with status 200, which came within `limit`.
 fn body(
     reply: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
@@ -273,4 +290,34 @@ fn body(
         return Err(format!("status {}", reply.status()));
     }
     reply.body_mut().with_config().limit(REPLY_BYTES).read_to_vec().map_err(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_and_a_valid_port() {
+        for url in [
+            "http://127.0.0.1:8000",
+            "http://127.0.0.1:0",
+            "http://localhost/snake/",
+            "http://[::1]:65535/snake",
+            "http://me:secret@snake.example.org:80",
+        ] {
+            assert!(has_host_and_valid_port(url), "{url}");
+        }
+        for url in [
+            "http://",
+            "http:///snake",
+            "http://a b",
+            "http://:8000",
+            "http://127.0.0.1:",
+            "http://127.0.0.1:99999",
+            "http://127.0.0.1:port",
+            "http://[::1",
+        ] {
+            assert!(!has_host_and_valid_port(url), "{url}");
+        }
+    }
 }

@@ -7,15 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ouro_game::GameConfig;
-use ouro_net::ContentHash;
 use serde::{Deserialize, Serialize};
 
 use super::Arguments;
 use super::play::PlayedGame;
 use super::schedule::Planned;
-use crate::commands::entrants::Engines;
-use crate::commands::line_file::{LineFile, Purpose};
-use crate::commands::weights;
+use crate::commands::entrants::{self, Engines};
+use crate::commands::line_file::{FirstLine, LineFile, Purpose};
 use crate::failure::Failure;
 
 /// Version of the format.
@@ -34,6 +32,8 @@ struct Header {
     seed: u64,
     max_plies: usize,
 }
+
+impl FirstLine for Header {}
 
 /// One game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,14 +61,10 @@ impl Saved {
         engines: &Engines,
         seats: usize,
     ) -> Result<Self, Failure> {
-        let hash = |name: &String| -> Result<_, Failure> {
-            let bytes = weights::bytes(Path::new(name))?;
-            Ok((name.clone(), ContentHash::of(&bytes).to_string()))
-        };
         let header = Header {
             version: VERSION,
             players: arguments.players.clone(),
-            weights: engines.keys().map(hash).collect::<Result<_, _>>()?,
+            weights: entrants::hashes(engines)?,
             game: game.clone(),
             seed: arguments.seed,
             max_plies: arguments.max_plies,

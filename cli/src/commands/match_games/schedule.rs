@@ -34,14 +34,37 @@ pub(in crate::commands) fn schedule(
     entrants: usize,
     seats: usize,
 ) -> Result<Vec<Planned>, String> {
+    let lineups = checked_lineups("--games", games, entrants, seats)?;
+    let rounds = games / seats;
+    let mut planned = Vec::with_capacity(games * lineups.len());
+    for (index, lineup) in lineups.iter().enumerate() {
+        // Single-player games are compared across lineups, other games within one.
+        let first = if seats == 1 { 0 } else { index * rounds };
+        planned.extend(pairs(seed, rounds, seats).into_iter().map(|game| Planned {
+            cluster: first + game.pair,
+            seed: game.seed,
+            seats: game.seats.iter().map(|&place| lineup[place]).collect(),
+        }));
+    }
+    Ok(planned)
+}
+
+/// The lineups of a match with `games` games of each. `option` is the option that sets `games`. The error
+/// names the invalid value and the remedy.
+pub(in crate::commands) fn checked_lineups(
+    option: &str,
+    games: usize,
+    entrants: usize,
+    seats: usize,
+) -> Result<Vec<Vec<usize>>, String> {
     if games == 0 || !games.is_multiple_of(seats) {
         return Err(match seats {
-            1 => format!("--games is {games}; give 1 or more"),
+            1 => format!("{option} is {games}; give 1 or more"),
             2 => format!(
-                "--games is {games}; give an even number of 2 or more, since games come in pairs"
+                "{option} is {games}; give an even number of 2 or more, since games come in pairs"
             ),
             _ => format!(
-                "--games is {games}; give a multiple of {seats}, since a seed is played once per \
+                "{option} is {games}; give a multiple of {seats}, since a seed is played once per \
                  rotation of the {seats} seats"
             ),
         });
@@ -59,23 +82,12 @@ pub(in crate::commands) fn schedule(
     }
     if games.checked_mul(lineups.len()).is_none_or(|all| all > MAX_GAMES) {
         return Err(format!(
-            "--games is {games} for each of {} lineups; give fewer, at most {MAX_GAMES} games are \
+            "{option} is {games} for each of {} lineups; give fewer, at most {MAX_GAMES} games are \
              played",
             lineups.len()
         ));
     }
-    let rounds = games / seats;
-    let mut planned = Vec::with_capacity(games * lineups.len());
-    for (index, lineup) in lineups.iter().enumerate() {
-        // Single-player games are compared across lineups, other games within one.
-        let first = if seats == 1 { 0 } else { index * rounds };
-        planned.extend(pairs(seed, rounds, seats).into_iter().map(|game| Planned {
-            cluster: first + game.pair,
-            seed: game.seed,
-            seats: game.seats.iter().map(|&place| lineup[place]).collect(),
-        }));
-    }
-    Ok(planned)
+    Ok(lineups)
 }
 
 /// Returns all lineups, as the [module](self) describes.

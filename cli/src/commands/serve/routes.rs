@@ -17,7 +17,7 @@ use axum::routing::{get, post};
 use ouro_game::battlesnake::api::{GameState, Info, MAX_REQUEST_BYTES, Reply};
 use ouro_service::{Throttle, blocking};
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{timeout, timeout_at};
 
 use super::players::{PlayerList, allowed};
@@ -50,8 +50,20 @@ struct Shared {
     late_replies: Mutex<Throttle>,
 }
 
+/// The session of a request that may search.
+struct Admission {
+    session: Arc<tokio::sync::Mutex<Session>>,
+    /// The session that made room for a new one, which may be large to drop.
+    replaced: Option<Arc<tokio::sync::Mutex<Session>>>,
+    /// The permit for the search; `None` for a session that was there already.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
 impl Server {
     /// A server of `players` with at most `snakes` sessions and as many searches at once.
+    ///
+    /// A session that made room while its player searches stays in memory until the search ends. The
+    /// players of nearly twice as many sessions can therefore be in memory for a short time.
     pub(super) fn new(players: PlayerList, snakes: NonZero<u16>, info: Info) -> Self {
         let throttle = || Mutex::new(Throttle::new(LOG_INTERVAL));
         Self(Arc::new(Shared {
@@ -92,6 +104,27 @@ impl Server {
         lock(&self.0.sessions)
     }
 
+    /// The session of the snake `key`, used at `now`.
+    ///
+    /// A new session comes with the permit for its search, because it may replace the player of another
+    /// game, and a request that is refused must not do that. A known session comes without: an earlier
+    /// request may have to end first, and a request that waits must not keep others from searching.
+    fn admit(&self, key: SnakeKey, now: Instant) -> Result<Admission, Refusal> {
+        let mut sessions = self.sessions();
+        if let Some(session) = sessions.find(&key, now) {
+            return Ok(Admission { session, replaced: None, permit: None });
+        }
+        let permit = Some(self.permit()?);
+        let (session, replaced) = sessions.get(key, now);
+        Ok(Admission { session, replaced, permit })
+    }
+
+    /// The permit for a search.
+    fn permit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let permit = Arc::clone(&self.0.searches).try_acquire_owned();
+        permit.map_err(|_| busy("too many snakes are searched; raise --snakes"))
+    }
+
     /// Chooses a player for the requested snake if needed, then runs `work` on its session, on a blocking
     /// thread.
     async fn search<T: Send + 'static>(
@@ -100,17 +133,15 @@ impl Server {
         arrival: Instant,
         work: impl FnOnce(&mut Session, &GameState) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let busy = |text| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text);
         let setup = state.setup()?;
-        let (session, replaced) = self.sessions().get(key(&state), arrival);
+        let Admission { session, replaced, permit } = self.admit(key(&state), arrival)?;
         drop_aside(replaced).await;
         let end = tokio::time::Instant::from_std(arrival + allowed(setup.timeout_ms));
         let session = timeout_at(end, session.lock_owned()).await;
         let mut session = session.map_err(|_| {
             busy("an earlier request of this snake is being searched; give its player less time")
         })?;
-        let permit = Arc::clone(&self.0.searches).try_acquire_owned();
-        let permit = permit.map_err(|_| busy("too many snakes are searched; raise --snakes"))?;
+        let permit = permit.map_or_else(|| self.permit(), Ok)?;
         let server = self.clone();
         let worked = blocking(move || {
             let _permit = permit;
@@ -232,6 +263,10 @@ fn json(value: &impl Serialize) -> Response {
     }
 }
 
+fn busy(text: &str) -> Refusal {
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
+}
+
 fn key(state: &GameState) -> SnakeKey {
     (state.game.id.clone(), state.you.id.clone())
 }
@@ -270,3 +305,6 @@ fn milliseconds(time: Duration) -> u64 {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

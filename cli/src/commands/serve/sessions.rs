@@ -28,12 +28,18 @@ impl<S: Default> Sessions<S> {
         Self { cache: LruCache::new(most) }
     }
 
+    /// The session of `key`, used at `now`; `None` if there is none.
+    pub(super) fn find(&mut self, key: &SnakeKey, now: Instant) -> Option<Arc<S>> {
+        let (used, session) = self.cache.get_mut(key)?;
+        *used = now;
+        Some(Arc::clone(session))
+    }
+
     /// The session of `key`, new if there is none, used at `now`. Also returns the session that made room
     /// for it, which may be large to drop.
     pub(super) fn get(&mut self, key: SnakeKey, now: Instant) -> (Arc<S>, Option<Arc<S>>) {
-        if let Some((used, session)) = self.cache.get_mut(&key) {
-            *used = now;
-            return (Arc::clone(session), None);
+        if let Some(session) = self.find(&key, now) {
+            return (session, None);
         }
         let session = Arc::<S>::default();
         let replaced = self.cache.push(key, (now, Arc::clone(&session)));

@@ -87,6 +87,9 @@ struct Report {
 /// Judges one game.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let seed = arguments.seed;
+    if let Some(path) = &arguments.record {
+        record::check_path(path, "--record")?;
+    }
     let board = board(arguments)?;
     let free = board.empty_count();
     let (rows, columns, blocked) = (board.rows(), board.columns(), board.blocked_count());
@@ -94,9 +97,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let (program, pipes) = Program::start(&arguments.command)?;
     let limit = Duration::from_secs_f64(arguments.seconds);
     let (referee, seconds) = conversation::hold(referee, program, pipes, limit);
-    if let Some(path) = &arguments.record {
-        record::write(path, &game_record::of(rows, columns, seed, referee.moves())?)?;
-    }
     let result = referee.result();
     let report = Report {
         rows,
@@ -111,7 +111,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         turns: result.turns,
         seconds: seconds.as_secs_f64(),
     };
-    output.result(&report, &report)?;
+    // Report and record are both attempted, so that neither is lost if the other one fails.
+    let printed = output.result(&report, &report).and_then(|()| output.flush());
+    if let Some(path) = &arguments.record {
+        let record = game_record::of(rows, columns, seed, referee.moves())?;
+        record::write(path, "--record", &record)?;
+    }
+    printed?;
     Ok(ExitCode::from(u8::from(referee.loss().is_some())))
 }
 

@@ -1,11 +1,12 @@
 //! The file of a path: a [`LineFile`] with one line for each iteration.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ouro_game::GameConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::commands::line_file::{LineFile, Purpose};
+use crate::commands::line_file::{FirstLine, LineFile, Purpose};
 use crate::failure::Failure;
 
 /// Version of the format.
@@ -27,6 +28,18 @@ pub(super) struct Header {
     pub(super) rate: f64,
     pub(super) seed: u64,
     pub(super) max_plies: usize,
+    /// Hash of each weights file. Earlier versions of the program wrote none.
+    #[serde(default)]
+    pub(super) weights: BTreeMap<String, String>,
+}
+
+impl FirstLine for Header {
+    fn accepts(&self, found: &Self) -> bool {
+        // Without hashes, the weights of the file are unknown, and any are accepted.
+        let is_known = !found.weights.is_empty();
+        let weights = if is_known { self.weights.clone() } else { BTreeMap::new() };
+        Self { weights, ..self.clone() } == *found
+    }
 }
 
 /// One iteration.
