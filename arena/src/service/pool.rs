@@ -29,7 +29,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::{Answers, Handlers, WAITING_UPLOADS, answer};
 use crate::error::CallError;
 use crate::figures::StreamKind;
-use crate::state::Offer;
+use crate::state::{ArenaState, Offer};
 
 /// Maximum pause before each part of an upload. The slot of a stalled client is released after this
 /// time instead of at the deadline of the transfer.
@@ -62,8 +62,9 @@ impl Handlers {
         let is_complete = !push_next(&mut parts, &mut assembly).await?;
         let busy = || CallError::Busy(WAITING_UPLOADS);
         let waiting = waiting.try_acquire_owned().map_err(|_| busy())?;
-        let slot = tokio::time::timeout(IDLE, self.uploads.acquire()).await.map_err(|_| busy())?;
-        let _slot = slot.map_err(|_| CallError::Stopping)?;
+        let slot = Arc::clone(&self.uploads).acquire_owned();
+        let slot = tokio::time::timeout(IDLE, slot).await.map_err(|_| busy())?;
+        let slot = slot.map_err(|_| CallError::Stopping)?;
         drop(waiting);
         let bytes = if is_complete {
             assembly.finish()?
@@ -76,7 +77,12 @@ impl Handlers {
             step: header.step,
             parent: header.parent.map(Generation),
         };
-        let stored = self.blocking(move |state| state.publish(offer, &bytes)).await?;
+        // Work on a file goes on if its client leaves, so the work holds the slot.
+        let publish = move |state: &ArenaState| {
+            let _slot = slot;
+            state.publish(offer, &bytes)
+        };
+        let stored = self.blocking(publish).await?;
         Ok((&stored).into())
     }
 
@@ -84,7 +90,8 @@ impl Handlers {
         let hash: ContentHash = hash.parse()?;
         let slot = self.downloads.clone().acquire_owned().await;
         let slot = slot.map_err(|_| CallError::Stopping)?;
-        let file = self.blocking(move |state| state.read_weights(hash)).await?;
+        let read = move |state: &ArenaState| state.read_weights(hash).map(|file| (file, slot));
+        let (file, slot) = self.blocking(read).await?;
         Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
     }
 }

@@ -162,7 +162,10 @@ fn results_count_once_however_often_they_are_reported(store: &dyn Store) {
     assert_eq!(store.open_match(&MatchInfo { opened_at: 9.0, ..gate.clone() }).unwrap(), gate);
 
     let first = [pair(0, [1.0, -1.0]), pair(1, [0.0, 1.0])];
+    let times = || format!("{:?}", store.append_times());
+    let before = times();
     assert_eq!(store.record(0, &first, &[]).unwrap(), 2);
+    assert_ne!(times(), before, "results are most of the appends, so their times count");
     assert_eq!(store.record(0, &first, &[]).unwrap(), 0);
     let repeated = StoredCluster { counts: false, ..pair(2, [1.0, 1.0]) };
     assert_eq!(store.record(0, &[pair(1, [-1.0; 2]), repeated.clone()], &[]).unwrap(), 1);

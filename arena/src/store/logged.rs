@@ -343,7 +343,9 @@ impl<B: Backend> Store for LoggedStore<B> {
             return Ok(0);
         }
         let count = clusters.len() as u32;
+        let start = Instant::now();
         parts.append(&LogEntry::GamesPlayed { number, clusters })?;
+        self.appends.observe(start.elapsed());
         Ok(count)
     }
 

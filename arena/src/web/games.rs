@@ -41,15 +41,13 @@ pub(super) fn path(GameKey { number, cluster, game }: GameKey) -> String {
 }
 
 impl Site {
-    /// Renders a game with `render`, which gets its record and its players. A semaphore bounds the
-    /// number of concurrent renderings, because each takes some megabytes.
+    /// Renders a game with `render`, which gets its record and its players.
     async fn render<T: Send + 'static>(
         &self,
         key: GameKey,
         render: impl FnOnce(&GameRecord, &[String]) -> Result<T, ReplayError> + Send + 'static,
     ) -> Result<(StoredGame, T), Refused> {
-        let _permit = self.renderings.acquire().await.map_err(|_| CallError::Stopping)?;
-        self.blocking(move |state| {
+        self.rendering(move |state| {
             let GameKey { number, cluster, game } = key;
             let gone = CallError::NoGame { number, cluster, game };
             let stored = state.store().game(key)?.ok_or(gone)?;

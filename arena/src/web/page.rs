@@ -1,5 +1,7 @@
 //! Parts of all pages: head, navigation, errors, and access to the blocking store.
 
+use std::sync::Arc;
+
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, html};
@@ -39,6 +41,22 @@ impl Site {
         let state = self.state.clone();
         let result = tokio::task::spawn_blocking(move || work(&state)).await;
         Ok(result.map_err(|_| CallError::Stopping)??)
+    }
+
+    /// Runs work that takes some megabytes, as one of a bounded number at once.
+    ///
+    /// The work goes on if its client leaves, so the work holds the permit, not this future.
+    pub(super) async fn rendering<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ArenaState) -> Result<T, CallError> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let permit = Arc::clone(&self.renderings).acquire_owned().await;
+        let permit = permit.map_err(|_| CallError::Stopping)?;
+        self.blocking(move |state| {
+            let _permit = permit;
+            work(state)
+        })
+        .await
     }
 }
 

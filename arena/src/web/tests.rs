@@ -97,6 +97,41 @@ async fn serve_games(games: Vec<StoredGame>, stop: CancellationToken) -> SocketA
     address
 }
 
+#[tokio::test]
+async fn a_rendering_counts_until_it_ends_even_if_its_client_has_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, _) =
+        crate::testing::state(folder.path(), &MemoryDisk::new(), &MatchConfig::default());
+    let site = Site {
+        state: Arc::new(state),
+        learner: LearnerFigures {
+            gauges: Gauges::default(),
+            view: tokio::sync::watch::channel(LearnerView::default()).1,
+        },
+        streams: Arc::new(Semaphore::new(STREAMS)),
+        renderings: Arc::new(Semaphore::new(RENDERINGS)),
+        stop: CancellationToken::new(),
+    };
+    let (started, starts) = tokio::sync::oneshot::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let client = site.clone();
+    let request = tokio::spawn(async move {
+        let work = move |_: &crate::state::ArenaState| {
+            started.send(()).unwrap();
+            released.recv().unwrap();
+            Ok(())
+        };
+        client.rendering(work).await.map_err(drop)
+    });
+    starts.await.unwrap();
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    assert_eq!(site.renderings.available_permits(), RENDERINGS - 1);
+    release.send(()).unwrap();
+    let all = site.renderings.acquire_many(RENDERINGS as u32).await;
+    assert!(all.is_ok(), "the permit comes back");
+}
+
 /// The game of a record, in whose seats this player sits.
 fn stored(player: &str, record: GameRecord) -> StoredGame {
     struct Results;
