@@ -216,7 +216,11 @@ impl<A: Algorithm> Trainer<A> {
     }
 
     /// The state that a later trainer resumes from. Waits for the device.
+    ///
+    /// Fails if the network has diverged, even if the average of its weights has not. A later trainer
+    /// would refuse the state.
     pub fn state(&self) -> Result<TrainerState, TrainError> {
+        let trained = export::weights(&self.net, self.meta(Generation(0)))?;
         let average = self.average.as_ref().map(|average| {
             Ok::<_, TrainError>(WeightAverageState {
                 count: average.count(),
@@ -224,7 +228,7 @@ impl<A: Algorithm> Trainer<A> {
             })
         });
         Ok(TrainerState {
-            tensors: self.net.tensors()?,
+            tensors: trained.tensors().to_vec(),
             optimizer: self.optimizer.state()?,
             average: average.transpose()?,
         })

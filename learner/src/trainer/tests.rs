@@ -126,6 +126,19 @@ fn a_loss_that_is_not_finite_ends_training() {
 }
 
 #[test]
+fn a_network_that_diverged_is_not_saved_behind_its_average() {
+    let spec = spec();
+    let average = WeightAveraging::Exponential { every_steps: 100, half_life_steps: 100 };
+    let config = TrainConfig { average, report_every: 100, ..TrainConfig::default() };
+    let mut trainer = trainer(&config, &weights(&spec), None);
+    let mut broken = batch(&spec, 0);
+    broken.outcomes[3] = f32::INFINITY;
+    assert!(trainer.step(&broken).unwrap().is_none());
+    trainer.export(Generation(1), &ExportCheck::random(&spec)).expect("the average is as before");
+    assert!(matches!(trainer.state(), Err(TrainError::Diverged(_))));
+}
+
+#[test]
 fn the_state_of_another_optimiser_is_refused() {
     let (spec, config) = (spec(), TrainConfig::default());
     let mut adam = trainer(&config, &weights(&spec), None);

@@ -75,7 +75,11 @@ impl BoardBatch {
         self.check(&[values, gradient, output.as_ref().map_or(values, |output| output)]);
         let (from, to) = match output {
             Some(output) => (gradient.as_ptr(), output.as_mut_ptr()),
-            None => (gradient.as_ptr(), gradient.as_mut_ptr()),
+            // One borrow for both: a second one would invalidate the pointer of the first.
+            None => {
+                let to = gradient.as_mut_ptr();
+                (to.cast_const(), to)
+            }
         };
         self.isa.run(Propagate { field: self, values, from, to, factors, slopes, addends });
     }
