@@ -77,7 +77,7 @@ impl Handlers {
             step: header.step,
             parent: header.parent.map(Generation),
         };
-        // Work on a file goes on if its client leaves, so the work holds the slot.
+        // A disconnected client does not end the work on its file, so the work itself holds the slot.
         let publish = move |state: &ArenaState| {
             let _slot = slot;
             state.publish(offer, &bytes)

@@ -45,7 +45,8 @@ impl Site {
 
     /// Runs work that takes some megabytes, as one of a bounded number at once.
     ///
-    /// The work goes on if its client leaves, so the work holds the permit, not this future.
+    /// A disconnected client drops this future, but does not end the work. The work therefore holds the
+    /// permit.
     pub(super) async fn rendering<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ArenaState) -> Result<T, CallError> + Send + 'static,

@@ -98,7 +98,7 @@ async fn serve_games(games: Vec<StoredGame>, stop: CancellationToken) -> SocketA
 }
 
 #[tokio::test]
-async fn a_rendering_counts_until_it_ends_even_if_its_client_has_left() {
+async fn a_rendering_counts_until_it_ends_even_if_its_client_disconnects() {
     let folder = tempfile::tempdir().unwrap();
     let (state, _) =
         crate::testing::state(folder.path(), &MemoryDisk::new(), &MatchConfig::default());

@@ -130,8 +130,8 @@ impl<C: Cell, const W: usize, const S: usize> Heuristic<Battlesnake<C, W, S>> fo
         }
     }
 
-    /// Moves that avoid walls and bodies that will still be there. If there is none, moves into a
-    /// body whose snake may be removed first; if there is none either, one arbitrary move.
+    /// Moves that avoid walls and bodies that will still be there. A snake without such moves gets those
+    /// into bodies of snakes that may be removed first. A snake without those gets one arbitrary move.
     fn candidates(
         &mut self,
         game: &Battlesnake<C, W, S>,

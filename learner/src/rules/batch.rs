@@ -145,8 +145,8 @@ impl<G: Game> OfGame<G> {
     /// The value with which a game ends for a seat, and when. For an eliminated seat that is the time of
     /// its elimination, however long the others play on.
     ///
-    /// The value is the outcome, unless the game was cut off while the seat could still move. Nobody knows
-    /// that outcome, so the root value of the seat's last search stands for it. An outcome of 0 would
+    /// The value is the outcome, unless the game was cut off while the seat could still move. That
+    /// outcome is unknown, so the root value of the seat's last search stands for it. An outcome of 0 would
     /// make long games worth more than draws.
     fn seat_end(&self, trajectory: &Trajectory, states: &[G::State], seat: usize) -> SeatEnd {
         let last = &states[states.len() - 1];
