@@ -20,6 +20,16 @@ use crate::training_loop::WeightsSnapshot;
 /// Time between two log lines while the arena is unreachable.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Most generations of a learner that its arena may lack: the last one, and the one of the drain
+/// after it.
+const MAX_UNPUBLISHED: u32 = 2;
+
+/// Whether an arena whose newest generation is `newest` lacks more generations up to `own` than the
+/// learner ever leaves unpublished.
+pub(crate) fn is_far_ahead(own: Generation, newest: Option<Generation>) -> bool {
+    own.0.saturating_sub(newest.unwrap_or_default().0) > MAX_UNPUBLISHED
+}
+
 /// What the learner must know of an arena before it publishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArenaRun {

@@ -25,7 +25,7 @@ use crate::feed::{AssembledBatch, Feed, FeedError};
 use crate::figures::TrainingWait;
 use crate::game_traces;
 use crate::journal_writer::JournalWriter;
-use crate::publisher::Delivery;
+use crate::publisher::{self, Delivery};
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
 use crate::trainer::{StepReport, Trainer};
@@ -116,7 +116,7 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
 
 impl<A: Algorithm> TrainingLoop<A> {
     /// Trains until the replay is closed. The steps since the last generation then become a final
-    /// generation, unless the replay is led. Blocks.
+    /// generation, unless the replay is led or the arena lacks the generations before it. Blocks.
     pub(crate) fn run(mut self) -> Result<(), TrainingLoopError> {
         let mut published_step = self.trainer.step_count();
         // The first record that each kept training state needs, oldest first.
@@ -131,6 +131,10 @@ impl<A: Algorithm> TrainingLoop<A> {
             self.report(report);
             if self.trainer.step_count().is_multiple_of(self.every_steps) {
                 self.wait_for_arena();
+                // The arena lacks the newest generation only if the replay was closed.
+                if self.replay.is_closed() && self.is_far_ahead() {
+                    break;
+                }
                 published_step = self.trainer.step_count();
                 if self.publish_generation()? {
                     needed.push_back(self.run.replay.cursor.first);
@@ -144,7 +148,8 @@ impl<A: Algorithm> TrainingLoop<A> {
         }
         // In a led run every generation has the same number of steps, so a stop makes none. The
         // next start repeats the steps since the last generation.
-        if self.trainer.step_count() > published_step && !self.replay.is_led() {
+        let has_steps = self.trainer.step_count() > published_step;
+        if has_steps && !self.replay.is_led() && !self.is_far_ahead() {
             self.publish_generation()?;
         }
         if self.replay.is_closed() { Ok(()) } else { Err(TrainingLoopError::NoFeed) }
@@ -232,11 +237,21 @@ impl<A: Algorithm> TrainingLoop<A> {
         }
     }
 
+    /// Whether the arena lacks so many generations that the next start would refuse another one.
+    fn is_far_ahead(&self) -> bool {
+        let Some(delivery) = &self.delivery else { return false };
+        publisher::is_far_ahead(self.next_generation(), delivery.borrow().newest)
+    }
+
+    /// The number of the next generation.
+    fn next_generation(&self) -> Generation {
+        self.progress.get().generation.max(self.taken).next()
+    }
+
     /// Saves a generation and sends it to the publisher. Returns `false` if the disk was full until
     /// the replay closed.
     fn publish_generation(&mut self) -> Result<bool, TrainingLoopError> {
-        let progress = self.progress.get();
-        let generation = progress.generation.max(self.taken).next();
+        let generation = self.next_generation();
         let training_state = TrainingState {
             weights: self.trainer.export(generation, &self.export_check)?,
             trainer: self.trainer.state()?,
@@ -254,7 +269,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         tracing::info!(
             generation = generation.0,
             step = snapshot.step,
-            games = progress.games,
+            games = self.progress.get().games,
             "new generation"
         );
         self.snapshots.send_replace(Some(Arc::new(snapshot)));

@@ -31,7 +31,7 @@ mod verify;
 use error::VERSION;
 use files::{
     FOLDER, FileEntry, MANIFEST, Manifest, PREFIX, STATE, TEMPORARY, TRAINING, WEIGHTS, at,
-    manifest, names, read, remove_if_there, sync_directory, write_synced,
+    manifest, names, read, remove_if_there, states, sync_directory, write_synced,
 };
 
 pub use error::TrainingStateError;
@@ -72,7 +72,7 @@ impl StateStore {
         let root = directory.join(FOLDER);
         fs::create_dir_all(&root).map_err(at(&root))?;
         let store = Self { root, kept, damaged: Vec::new() };
-        let leftovers = store.names(&format!("{TEMPORARY}{PREFIX}"))?;
+        let leftovers = names(&store.root, &format!("{TEMPORARY}{PREFIX}"))?;
         leftovers.iter().try_for_each(|name| remove_if_there(&store.root.join(name)))?;
         Ok(store)
     }
@@ -119,7 +119,7 @@ impl StateStore {
 
     /// Loads the newest whole state. Fails if states exist but none can be read.
     pub(crate) fn load(&mut self) -> Result<LoadedState, TrainingStateError> {
-        let names = self.names(PREFIX)?;
+        let names = self.states()?;
         let mut skipped = Vec::new();
         let mut lost_generation = set_aside::newest_set_aside(&self.root)?;
         for name in names.iter().rev() {
@@ -150,16 +150,16 @@ impl StateStore {
         Err(other.unwrap_or(TrainingStateError::NoneWhole { path, count, newest }))
     }
 
-    /// Names in the folder that start with `prefix`, oldest first.
-    fn names(&self, prefix: &str) -> Result<Vec<String>, TrainingStateError> {
-        names(&self.root, prefix)
+    /// Names of the states, oldest generation first.
+    fn states(&self) -> Result<Vec<String>, TrainingStateError> {
+        states(&self.root)
     }
 
     fn prune(&mut self) -> Result<(), TrainingStateError> {
         for name in std::mem::take(&mut self.damaged) {
             self.discard(&name)?;
         }
-        let names = self.names(PREFIX)?;
+        let names = self.states()?;
         let old = names.len().saturating_sub(self.kept);
         names[..old].iter().try_for_each(|name| self.discard(name))
     }

@@ -16,7 +16,7 @@ use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::journal_writer::{JOURNAL, JournalWriterError};
-use crate::publisher::ArenaRun;
+use crate::publisher::{ArenaRun, is_far_ahead};
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
 use crate::run_file::{store_run, stored_run};
@@ -38,13 +38,9 @@ pub(super) struct ResumedRun {
     pub(super) export_check: ExportCheck,
 }
 
-/// Most generations of a learner that its arena lacks after a crash: the last one, and the one of
-/// the drain before it.
-const UNPUBLISHED: u32 = 2;
-
 impl ResumedRun {
-    /// Joins the run of the arena, and saves the training state of a new run. Fails if the folder `directory` belongs to another run, or if
-    /// either is from an earlier time of the run.
+    /// Joins the run of the arena, and saves the training state of a new run. Fails if the folder
+    /// `directory` belongs to another run, or if either is from an earlier time of the run.
     pub(super) fn join(&mut self, arena: ArenaRun, directory: &Path) -> Result<(), LearnerError> {
         check_arena(arena, directory, self.taken, self.is_new)?;
         if let Some(run) = arena.run {
@@ -78,7 +74,7 @@ pub(super) fn check_arena(
     if stored.is_none() {
         return Ok(store_run(directory, found)?);
     }
-    if own.0 > newest.map_or(0, |newest| newest.0) + UNPUBLISHED {
+    if is_far_ahead(own, newest) {
         return Err(LearnerError::ArenaBehind { directory: folder, own, newest });
     }
     Ok(())

@@ -21,6 +21,18 @@ pub(super) const TEMPORARY: &str = "tmp-";
 /// Folder of the states in the directory of the learner.
 pub(crate) const FOLDER: &str = "training-states";
 
+/// Adds a path to the error of a read. A file that is missing from a state is damage: reading it
+/// again cannot succeed.
+fn unread(path: &Path) -> impl FnOnce(io::Error) -> TrainingStateError + '_ {
+    move |source| match source.kind() {
+        // A state that was removed meanwhile has no folder.
+        io::ErrorKind::NotFound if path.parent().is_some_and(Path::is_dir) => {
+            TrainingStateError::damaged(path, "the file is missing")
+        }
+        _ => at(path)(source),
+    }
+}
+
 /// Adds a path to an I/O error.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> TrainingStateError + '_ {
     move |source| TrainingStateError::Io { path: path.to_owned(), source }
@@ -73,9 +85,24 @@ pub(super) fn names(root: &Path, prefix: &str) -> Result<Vec<String>, TrainingSt
     Ok(names)
 }
 
+/// Names of the states in a folder, oldest generation first.
+///
+/// The order of steps can differ: a run that could not read its newest state repeats steps under
+/// later generations. A state without a readable manifest follows the state of the step before it.
+pub(super) fn states(root: &Path) -> Result<Vec<String>, TrainingStateError> {
+    let mut generation = Generation(0);
+    let mut states = Vec::new();
+    for name in names(root, PREFIX)? {
+        generation = manifest(&root.join(&name)).map_or(generation, |found| found.generation);
+        states.push((generation, name));
+    }
+    states.sort_by_key(|(generation, _)| *generation);
+    Ok(states.into_iter().map(|(_, name)| name).collect())
+}
+
 pub(super) fn manifest(path: &Path) -> Result<Manifest, TrainingStateError> {
     let path = path.join(MANIFEST);
-    let bytes = fs::read(&path).map_err(at(&path))?;
+    let bytes = fs::read(&path).map_err(unread(&path))?;
     let damaged = |error| TrainingStateError::damaged(&path, error);
     // The version comes first, because another version may have other fields.
     let Versioned { version } = serde_json::from_slice(&bytes).map_err(damaged)?;
@@ -86,7 +113,7 @@ pub(super) fn manifest(path: &Path) -> Result<Manifest, TrainingStateError> {
 }
 
 pub(super) fn read(path: &Path) -> Result<TrainingState, TrainingStateError> {
-    let file = |name: &str| fs::read(path.join(name)).map_err(at(&path.join(name)));
+    let file = |name: &str| fs::read(path.join(name)).map_err(unread(&path.join(name)));
     let damaged = |name: &str, what: String| TrainingStateError::damaged(&path.join(name), what);
     let manifest = manifest(path)?;
     let verified = |name: &str| {

@@ -41,7 +41,7 @@ fn the_newest_state_is_loaded_and_old_ones_are_removed() {
         store.save(&training_state(step)).unwrap();
     }
     assert_eq!(store.load().unwrap().newest, Some(training_state(11)));
-    assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000010", "step-000000000011"]);
+    assert_eq!(store.states().unwrap(), ["step-000000000010", "step-000000000011"]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn damage_to_any_file_falls_back_to_the_state_before() {
             harm(&store.root.join("step-000000000005").join(file));
             let loaded = store.load().unwrap();
             assert_eq!(loaded.newest, Some(training_state(4)), "{file}");
-            assert_eq!(loaded.skipped.len(), 1);
+            assert!(matches!(&loaded.skipped[..], [TrainingStateError::Damaged { .. }]), "{file}");
             // The lost generation is known unless the manifest itself is damaged.
             assert_eq!(
                 loaded.lost_generation,
@@ -97,8 +97,41 @@ fn a_damaged_state_does_not_take_the_place_of_a_whole_one() {
     // The damaged state stays until a newer state is whole, so a second load names it too.
     assert_eq!(store.load().unwrap().lost_generation, Some(Generation(7)));
     store.save(&training_state(6)).unwrap();
-    assert_eq!(store.names(PREFIX).unwrap(), ["step-000000000005", "step-000000000006"]);
+    assert_eq!(store.states().unwrap(), ["step-000000000005", "step-000000000006"]);
     assert_eq!(step(&mut store), 6);
+}
+
+#[test]
+fn a_state_without_one_of_its_files_does_not_take_the_place_of_a_whole_one() {
+    for file in [WEIGHTS, TRAINING, STATE, MANIFEST] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = StateStore::open(directory.path(), 2).unwrap();
+        for step in [4, 5, 7] {
+            store.save(&training_state(step)).unwrap();
+        }
+        fs::remove_file(store.root.join("step-000000000007").join(file)).unwrap();
+        store.load().unwrap();
+        store.save(&training_state(6)).unwrap();
+        assert_eq!(store.states().unwrap(), ["step-000000000005", "step-000000000006"], "{file}");
+    }
+}
+
+#[test]
+fn the_newest_state_is_that_of_the_newest_generation() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = StateStore::open(directory.path(), 2).unwrap();
+    for step in [4, 7] {
+        store.save(&training_state(step)).unwrap();
+    }
+    // A run that could not read the state of step 7 resumes from step 4 and stops at step 5.
+    let mut later = training_state(5);
+    let weights = &later.weights;
+    let meta = WeightsMeta { generation: Generation(8), ..weights.meta().clone() };
+    later.weights =
+        Weights::from_tensors(weights.spec().clone(), meta, weights.tensors().to_vec()).unwrap();
+    store.save(&later).unwrap();
+    assert_eq!(store.load().unwrap().newest, Some(later));
+    assert_eq!(store.states().unwrap(), ["step-000000000007", "step-000000000005"]);
 }
 
 #[test]

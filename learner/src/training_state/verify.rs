@@ -6,7 +6,7 @@ use ouro_net::{ContentHash, Generation};
 use ouro_replay::ReplayState;
 
 use super::error::TrainingStateError;
-use super::files::{FOLDER, PREFIX, WEIGHTS, names, read};
+use super::files::{FOLDER, PREFIX, WEIGHTS, names, read, states};
 
 /// A training state on disk, usable or not.
 #[derive(Debug)]
@@ -32,8 +32,7 @@ pub fn training_states(directory: &Path) -> Result<Vec<FoundState>, TrainingStat
     if !root.exists() {
         return Ok(Vec::new());
     }
-    let names = names(&root, PREFIX)?;
-    let found = names.into_iter().map(|name| {
+    let found = states(&root)?.into_iter().map(|name| {
         let path = root.join(name);
         let content = read(&path).map(|state| StoredState {
             generation: state.weights.meta().generation,

@@ -242,6 +242,51 @@ async fn training_pauses_while_the_arena_takes_no_weights_and_no_game_is_refused
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn restarts_while_the_arena_takes_no_weights_are_not_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let (newest, away) = (Arc::<AtomicU32>::default(), Arc::new(AtomicBool::new(true)));
+    let answer = Publication::Take { newest: Arc::clone(&newest), away: Arc::clone(&away) };
+    let arena = server::serve(PoolServiceServer::new(FakeArena { newest: None, answer })).await;
+    let mut config = config();
+    config.arena = Some(arena.url.clone());
+    config.training_states.directory = directory.path().into();
+    config.training_states.publish_grace_ms = 0;
+    config.intake.max_staleness = 1_000;
+    let (mut epoch, mut sequence) = (None, 0);
+    let mut generations = Vec::new();
+    for _ in 0..5 {
+        let running = Running::start(config.clone()).await;
+        let mut actor = Actor::connect(running.address, Actor::hello(epoch)).await.unwrap();
+        actor.answer().await.unwrap();
+        epoch = Some(1);
+        // Each time, training takes at least one step, and makes a generation if it may.
+        let before = running.progress.get().step;
+        while running.progress.get().step == before {
+            sequence += 1;
+            actor.send(message(sequence)).await;
+            actor.answer().await.expect("no status");
+        }
+        drop(actor);
+        generations.push(running.stop().await.generation.0);
+    }
+    assert_eq!(generations[1..], [2; 4], "{generations:?}");
+
+    // Once the arena takes weights, training continues.
+    away.store(false, Ordering::Relaxed);
+    let running = Running::start(config).await;
+    let mut actor = Actor::connect(running.address, Actor::hello(epoch)).await.unwrap();
+    actor.answer().await.unwrap();
+    while running.progress.get().generation < Generation(4) {
+        sequence += 1;
+        actor.send(message(sequence)).await;
+        actor.answer().await.expect("no status");
+    }
+    drop(actor);
+    running.stop().await;
+    assert!(newest.load(Ordering::Relaxed) >= 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_is_there() {
     let directory = tempfile::tempdir().unwrap();
     let port = std::net::TcpListener::bind(server::free_port()).unwrap();
