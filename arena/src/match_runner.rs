@@ -10,14 +10,13 @@
 //! A match at the gate is played to its end, whatever arrives meanwhile. The newest candidate
 //! follows, and those in between are dropped. While several wait, the match may take more CPU time.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use ouro_net::{ContentHash, Engine, Generation, Weights};
-use ouro_proto::{Checkpoint, CheckpointStatus};
+use ouro_proto::Checkpoint;
 use ouro_rating::{DistinctGames, Gate};
 use tokio_util::sync::CancellationToken;
 
@@ -25,23 +24,16 @@ use crate::condition::Condition;
 use crate::config::MatchConfig;
 use crate::duty_cycle::{self, DutyCycle};
 use crate::error::{ArenaError, CallError};
-use crate::matchmaking;
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
-use crate::store::{MatchInfo, Outcome, StoreError};
+use crate::store::{Decision, MatchInfo, Outcome, StoreError};
 use crate::workers::shared_match::Workers;
 
 mod in_progress;
+mod spare_games;
 
 use in_progress::{Folded, MatchEnd, MatchInProgress, missing};
-
-/// Maximum number of pool members that spare games consider. The number is bounded because every
-/// pairing is evaluated.
-const POOL_OF_INTEREST: usize = 12;
-
-/// Number of the newest members among them. The other members are those with the widest intervals.
-const NEWEST_OF_INTEREST: usize = 6;
 
 /// Pause before the next check when the ratings are certain enough. A new candidate ends the pause
 /// early.
@@ -68,6 +60,15 @@ enum Precedence {
     Candidate,
     /// The rating: the games are completed.
     Rating,
+}
+
+/// The opponents of the games of fixed number that rate a generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opponents {
+    /// The champion of its match at the gate, and every anchor.
+    All,
+    /// That champion.
+    Champion,
 }
 
 /// How far a match runner has come.
@@ -187,27 +188,29 @@ impl MatchRunner {
         Ok(())
     }
 
-    /// Completes the games that rate the newest generation, if they were interrupted after the gate's
-    /// ruling.
+    /// Completes the games that rate the last generation with a ruling, if they were interrupted.
+    ///
+    /// If a newer generation arrived, only the games that link a promoted generation are completed.
     fn resume(&self) -> Result<(), ArenaError> {
-        let (newest, last) = {
-            let store = self.state.store();
-            (store.checkpoints()?.pop(), store.decisions()?.pop())
+        let store = self.state.store();
+        let is_ruled = |one: &Decision| matches!(one.outcome, Outcome::Ruled { .. });
+        let Some(last) = store.decisions()?.into_iter().rev().find(is_ruled) else { return Ok(()) };
+        let checkpoints = store.checkpoints()?;
+        let generation = last.generation;
+        let is_newest = checkpoints.last().is_some_and(|newest| newest.generation == generation);
+        let opponents = match (is_newest, last.promotion()) {
+            (true, _) => Opponents::All,
+            (false, Some(_)) => Opponents::Champion,
+            (false, None) => return Ok(()),
         };
-        let is_ruled = |newest: &Checkpoint| {
-            last.is_some_and(|last| {
-                let is_ruled = matches!(last.outcome, Outcome::Ruled { .. });
-                last.generation == newest.generation && is_ruled
-            })
+        let Some(row) = checkpoints.iter().find(|row| row.generation == generation) else {
+            return Ok(());
         };
-        if let Some(newest) = newest.filter(is_ruled) {
-            let generation = newest.generation;
-            match self.engine(newest.hash) {
-                Ok(_) => self.rate(generation)?,
-                Err(error) => {
-                    let error = lasting(error)?;
-                    tracing::warn!(generation = generation.0, %error, "cannot play for its rating");
-                }
+        match self.engine(row.hash) {
+            Ok(_) => self.rate(generation, opponents)?,
+            Err(error) => {
+                let error = lasting(error)?;
+                tracing::warn!(generation = generation.0, %error, "cannot play for its rating");
             }
         }
         Ok(())
@@ -226,12 +229,12 @@ impl MatchRunner {
         if self.play_gate(generation, &engine)? == MatchEnd::Interrupted {
             return Ok(());
         }
-        self.rate(generation)
+        self.rate(generation, Opponents::All)
     }
 
     /// Plays the missing games of fixed number that rate a generation with a verdict, then updates
     /// all ratings: against the champion of its match at the gate, then against each anchor.
-    fn rate(&self, generation: Generation) -> Result<(), ArenaError> {
+    fn rate(&self, generation: Generation, opponents: Opponents) -> Result<(), ArenaError> {
         let MatchConfig { champion_games, anchor_games, .. } = self.config;
         let decisions = self.state.store().decisions()?;
         let decision = decisions.into_iter().rev().find(|one| one.generation == generation);
@@ -240,7 +243,11 @@ impl MatchRunner {
             Outcome::Ruled { champion, .. } => Some(champion),
             Outcome::Dropped { .. } => None,
         });
-        let anchors = self.state.checked().anchors.iter().cloned().map(PlayerId::Anchor);
+        let anchors = match opponents {
+            Opponents::All => self.state.checked().anchors.as_slice(),
+            Opponents::Champion => &[],
+        };
+        let anchors = anchors.iter().cloned().map(PlayerId::Anchor);
         // A promoted generation is the link between all earlier ratings and all later ones. Its
         // games are completed, even if candidates arrive all the time.
         let precedence = if is_promoted { Precedence::Rating } else { Precedence::Candidate };
@@ -374,69 +381,6 @@ impl MatchRunner {
                 self.stop.is_cancelled() || (yields && self.state.candidates().has_arrival())
             },
         )
-    }
-
-    /// Plays some games where the ratings are least certain. Returns `false` without playing if no
-    /// pairing is worth a game.
-    fn play_spare_games(&self) -> Result<bool, ArenaError> {
-        let players = self.players_of_interest()?;
-        let names: Vec<String> = players.iter().map(ToString::to_string).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let model = self.state.ratings().current();
-        let champion = self.state.store().champion()?.to_string();
-        let chosen = {
-            let index = self.state.matches().index();
-            let fresh = |a: &str, b: &str| match (a.parse(), b.parse()) {
-                (Ok(a), Ok(b)) => index.has_distinct_games(&a, &b),
-                _ => false,
-            };
-            matchmaking::choose(&model, &champion, &names, &fresh)
-        };
-        let Some((first, second)) = chosen else { return Ok(false) };
-        let key = MatchKey::rating(players[first].clone(), players[second].clone());
-        match self.rating_games(key, self.config.spare_games, Precedence::Candidate) {
-            // The player is set aside by now and is not chosen again.
-            Err(ArenaError::Unplayable { .. }) => return Ok(true),
-            played => played?,
-        };
-        self.state.refresh_ratings()?;
-        Ok(true)
-    }
-
-    /// The players that spare games consider: the newest weights, the newest members of the pool,
-    /// the members whose difference to the champion is least certain, and the anchors.
-    fn players_of_interest(&self) -> Result<Vec<PlayerId>, StoreError> {
-        // The table has all intervals already. Comparing each member with the champion would take a
-        // sparse solve per member.
-        let table = self.state.ratings().table().borrow().clone();
-        let widths = table.ratings.iter().filter_map(|row| {
-            let elo = row.to_champion?;
-            let width = matchmaking::relevance(elo.value).sqrt() * (elo.high - elo.low);
-            Some((&*row.player, width))
-        });
-        let widths: BTreeMap<&str, f64> = widths.collect();
-        let width = |row: &Checkpoint| {
-            let known = widths.get(row.generation.to_string().as_str());
-            known.copied().unwrap_or(f64::INFINITY)
-        };
-        let checkpoints = self.state.store().checkpoints()?;
-        let newest = checkpoints.last().map(|row| row.generation);
-        let in_pool = |row: &&Checkpoint| {
-            matches!(row.status, CheckpointStatus::Pool | CheckpointStatus::Champion)
-        };
-        let mut pool: Vec<_> = checkpoints.iter().rev().filter(in_pool).collect();
-        // The sort is stable: of members with equal widths the newer comes first.
-        if let Some((_, older)) = pool.split_at_mut_checked(NEWEST_OF_INTEREST) {
-            older.sort_by(|a, b| width(b).total_cmp(&width(a)));
-        }
-        let pool = pool.into_iter().take(POOL_OF_INTEREST);
-        let pool = pool.map(|row| row.generation).filter(|&generation| Some(generation) != newest);
-        let unreadable = self.state.weights().unreadable();
-        let generations = newest.into_iter().chain(pool);
-        let generations = generations.filter(|generation| !unreadable.contains_key(generation));
-        let generations = generations.map(PlayerId::from);
-        let anchors = self.state.checked().anchors.iter().cloned().map(PlayerId::Anchor);
-        Ok(generations.chain(anchors).collect())
     }
 
     fn open(&self, key: MatchKey, decides: bool) -> Result<MatchInfo, StoreError> {

@@ -17,7 +17,7 @@ const GENERATION: &str = "generation-";
 
 /// Maximum length of a name, in bytes: far above the length of any player name with parameters.
 /// Names are part of store keys.
-const LONGEST_NAME: usize = 200;
+pub(crate) const LONGEST_NAME: usize = 200;
 
 /// A player that can be rated. Its text form is used everywhere: `generation-7`,
 /// `minimax{depth=2}`.

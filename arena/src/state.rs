@@ -355,10 +355,16 @@ impl ArenaState {
     pub(crate) fn remove_unneeded(&self, kept_matches: u32) -> Result<(), CallError> {
         // Game rows are removed before weights: a failure in between leaves unneeded files, but
         // never removes a needed file.
+        self.prune_games(kept_matches)?;
+        self.candidates.remove_rejected_weights()
+    }
+
+    /// Removes games of old matches.
+    pub(crate) fn prune_games(&self, kept_matches: u32) -> Result<(), StoreError> {
         let promotions = self.store().promotions()?;
         let is_kept = self.matches.index().kept_games(&promotions, kept_matches);
         self.store().prune_games(&is_kept)?;
-        self.candidates.remove_rejected_weights()
+        Ok(())
     }
 }
 

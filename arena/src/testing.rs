@@ -8,6 +8,7 @@ use std::time::Duration;
 use ouro_game::GameConfig;
 use ouro_net::{ContentHash, Generation};
 use ouro_proto::Checkpoint;
+use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
 use ouro_replay::testing::MemoryDisk;
 use ouro_service::{Clock, ManualClock};
 use ouro_testkit::network::{tiny, weights};
@@ -15,7 +16,7 @@ use ouro_testkit::network::{tiny, weights};
 use crate::config::MatchConfig;
 use crate::error::CallError;
 use crate::state::{ArenaState, Offer};
-use crate::store::{EmbeddedStore, Run, Store, WeightsFolder, WeightsStore};
+use crate::store::{EmbeddedStore, Outcome, Run, Store, WeightsFolder, WeightsStore};
 
 /// A state with its store on `disk` and its weights in `folder`, and the receiver of its wake-ups.
 pub(crate) fn state(
@@ -65,4 +66,18 @@ pub(crate) fn offer(state: &ArenaState, generation: u32) -> Result<Checkpoint, C
     let bytes = weights(&state.run().game, tiny(), generation, 0, 1).to_safetensors();
     let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
     state.publish(Offer { hash, generation, step: 0, parent: None }, &bytes)
+}
+
+/// Promotes a generation over the champion.
+pub(crate) fn promote(state: &ArenaState, generation: Generation) {
+    let champion = state.store().champion().unwrap();
+    let shape = ClusterShape { seats: 2 };
+    let rule = GateConfig { games: 2, ..GateConfig::default() };
+    let mut gate = Gate::new(rule, shape).unwrap();
+    let won =
+        |fingerprint| GameResult { ranking: Ranking::new(1.0, &[-1.0]), margin: 0.0, fingerprint };
+    gate.fold(&ClusterResult { cluster: 0, games: vec![won(1), won(2)] });
+    let report = Box::new(gate.report());
+    let outcome = Outcome::Ruled { number: 0, champion, report };
+    state.decide(generation, outcome, String::new()).unwrap();
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_players::minimax::{check_depth, largest_tree};
 use ouro_players::{NameError, smallest_network};
+use ouro_proto::text::brief;
 use ouro_rating::{ClusterShape, GateConfigError};
 use ouro_settings::{MatchConfig, SettingError, check_gate};
 
-use crate::player_id::ANCHOR;
+use crate::player_id::{ANCHOR, LONGEST_NAME, PlayerId};
 use crate::side::{Side, StoppedClock};
 use crate::store::WeightsError;
 
@@ -61,6 +62,12 @@ pub enum ConfigError {
         "arena.player is {0:?}, which plays without the candidate's weights; write weights=self"
     )]
     Weightless(String),
+    /// An anchor that the log of results cannot name.
+    #[error(
+        "arena.anchors names {0}, which is too long or has a control character; write the player \
+         in one line of at most {LONGEST_NAME} bytes"
+    )]
+    LongAnchor(String),
 }
 
 /// Values that follow from a configuration and its game.
@@ -111,6 +118,9 @@ impl GameVisitor for Players<'_> {
                 for name in written {
                     let fits = seat(name).and_then(|()| check_depth(&game, name));
                     fits.map_err(refused("anchors"))?;
+                    if name.parse::<PlayerId>().is_err() {
+                        return Err(ConfigError::LongAnchor(brief(name)));
+                    }
                     if !names.iter().any(|known| **known == **name) {
                         names.push(name.as_str().into());
                     }
@@ -198,6 +208,7 @@ mod tests {
         assert_eq!(names(&snake), [&["random"][..], &minimax].concat());
         assert_eq!((snake.shape, snake.opening_plies), (ClusterShape { seats: 1 }, 0));
     }
+
     #[test]
     fn an_anchor_that_would_search_for_hours_is_refused_with_its_key() {
         let game = r#"{"game":"battlesnake","width":19,"height":19,"snakes":16}"#;
@@ -206,5 +217,19 @@ mod tests {
         let error = check(&MatchConfig { anchors, ..MatchConfig::default() }, &game).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("arena.anchors ") && text.contains("smaller depth"), "{text}");
+    }
+
+    #[test]
+    fn an_anchor_whose_name_the_log_could_not_read_is_refused() {
+        let game = serde_json::from_str(r#"{"game":"tic_tac_toe"}"#).unwrap();
+        let of_length = |length: usize| {
+            let (start, end) = ("minimax{depth=", "1}");
+            let zeros = "0".repeat(length - start.len() - end.len());
+            let anchors = Some(vec![format!("{start}{zeros}{end}")]);
+            check(&MatchConfig { anchors, ..MatchConfig::default() }, &game)
+        };
+        assert_eq!(of_length(LONGEST_NAME).unwrap().anchors.len(), 2);
+        let text = of_length(LONGEST_NAME + 1).unwrap_err().to_string();
+        assert!(text.starts_with("arena.anchors ") && text.contains("200 bytes"), "{text}");
     }
 }

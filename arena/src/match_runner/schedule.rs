@@ -1,6 +1,8 @@
 //! How long candidates wait for a verdict: the real gate, job table, candidates and duty cycle, with
 //! simulated games on a simulated machine. The figures are printed with `--nocapture`.
 
+use std::collections::BTreeMap;
+
 use ouro_game::Rng;
 use ouro_rating::{ClusterResult, ClusterShape, GameResult, GateConfig, Ranking};
 use ouro_replay::testing::MemoryDisk;

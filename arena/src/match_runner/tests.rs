@@ -15,7 +15,7 @@ use crate::store::{
     Decision, EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, StoredCluster, WeightsError,
     WeightsFolder, WeightsStore, replay,
 };
-use crate::testing::{full_state, offer, state, stored_state};
+use crate::testing::{full_state, offer, promote, state, stored_state};
 use ouro_replay::disk::Disk as _;
 use ouro_replay::testing::{Faults, MemoryDisk};
 
@@ -346,6 +346,32 @@ fn interrupted_games_for_a_rating_are_completed_after_a_restart() {
     assert!(row.games <= config.champion_games + anchors * config.anchor_games, "{row:?}");
     assert_eq!(table.champion, Some(state.store().champion().unwrap().to_string()));
     assert!(table.ratings.iter().all(|row| row.to_champion.is_some()));
+}
+
+#[test]
+fn after_a_restart_only_linking_games_are_completed_before_a_candidate() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, wake) = state(folder.path(), &MemoryDisk::new(), &config());
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    let promoted = offer(&state, 0).unwrap().generation;
+    promote(&state, promoted);
+    offer(&state, 1).unwrap();
+    // As after a restart, the waiting candidate is no arrival.
+    state.next_candidate().unwrap();
+    let runner = MatchRunner { state: state.clone(), config: config(), wake, stop, workers: None };
+    let games = |opponent: &PlayerId| {
+        let key = MatchKey::rating(promoted.into(), opponent.clone());
+        state.matches().index().clusters(&key) * 2
+    };
+    // The second time no games are left to play.
+    for _ in 0..2 {
+        runner.resume().unwrap();
+        for anchor in state.checked().anchors.iter().cloned().map(PlayerId::Anchor) {
+            // `random` was the champion.
+            let is_link = anchor == PlayerId::random();
+            assert_eq!(games(&anchor), if is_link { config().champion_games } else { 0 });
+        }
+    }
 }
 
 #[test]

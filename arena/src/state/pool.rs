@@ -43,13 +43,18 @@ impl PoolState {
         let checkpoints = self.shared.store.checkpoints()?;
         let ratings = ratings();
         let unreadable = weights.unreadable();
+        let run = Some(self.shared.id);
+        let newest = checkpoints.last().cloned();
+        // Nobody plays the weights of a rejected candidate, unless they are the newest.
+        let is_used = |row: &&Checkpoint| {
+            row.status != CheckpointStatus::Rejected || newest.as_ref() == Some(*row)
+        };
         let missing: Vec<Checkpoint> = checkpoints
             .iter()
             .filter(|row| unreadable.contains_key(&row.generation))
+            .filter(is_used)
             .cloned()
             .collect();
-        let run = Some(self.shared.id);
-        let newest = checkpoints.last().cloned();
         let known =
             newest.as_ref().and_then(|newest| rated_ancestor(&ratings, &checkpoints, newest));
         let is = |status| move |row: &&Checkpoint| row.status == status;

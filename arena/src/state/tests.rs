@@ -3,15 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ouro_net::Generation;
 use ouro_proto::CheckpointStatus;
-use ouro_rating::{ClusterResult, ClusterShape, GameResult, Gate, GateConfig, Ranking};
+use ouro_rating::{ClusterResult, ClusterShape, GameResult, Ranking};
 use ouro_replay::testing::{Faults, MemoryDisk};
 
 use super::*;
 use crate::config::MatchConfig;
 use crate::player_id::{MatchKey, PlayerId};
 use crate::store::{LOG_FILE, MatchInfo, StoredCluster, WeightsError};
+use crate::testing::promote;
 
 fn state(folder: &std::path::Path) -> ArenaState {
     crate::testing::state(folder, &MemoryDisk::new(), &MatchConfig::default()).0
@@ -19,20 +19,6 @@ fn state(folder: &std::path::Path) -> ArenaState {
 
 fn publish(state: &ArenaState, generation: u32) -> Checkpoint {
     crate::testing::offer(state, generation).unwrap()
-}
-
-/// Promotes a generation over the champion.
-fn promote(state: &ArenaState, generation: Generation) {
-    let champion = state.store().champion().unwrap();
-    let shape = ClusterShape { seats: 2 };
-    let rule = GateConfig { games: 2, ..GateConfig::default() };
-    let mut gate = Gate::new(rule, shape).unwrap();
-    let won =
-        |fingerprint| GameResult { ranking: Ranking::new(1.0, &[-1.0]), margin: 0.0, fingerprint };
-    gate.fold(&ClusterResult { cluster: 0, games: vec![won(1), won(2)] });
-    let report = Box::new(gate.report());
-    let outcome = Outcome::Ruled { number: 0, champion, report };
-    state.decide(generation, outcome, String::new()).unwrap();
 }
 
 #[test]
@@ -206,6 +192,24 @@ fn a_damaged_champion_is_set_aside_requested_and_restored_by_a_copy() {
     flip(folder.path(), &first);
     let state = open();
     assert_eq!((pool(&state).missing.len(), pool(&state).members.len()), (0, 2));
+}
+
+#[test]
+fn a_copy_of_a_dropped_candidate_is_requested_only_while_it_is_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = state(folder.path());
+    let missing = || {
+        let pool = state.pool().snapshots().borrow().clone();
+        pool.missing.iter().map(|row| row.generation.0).collect::<Vec<_>>()
+    };
+    let candidate = publish(&state, 0);
+    flip(folder.path(), &candidate);
+    assert!(state.read_weights(candidate.hash).is_err());
+    assert_eq!(missing(), [0]);
+    state.drop_candidate(candidate.generation, "test").unwrap();
+    assert_eq!(missing(), [0], "actors play the newest weights");
+    publish(&state, 1);
+    assert_eq!(missing(), [0_u32; 0]);
 }
 
 /// A clock that advances by 10 ms with each reading.

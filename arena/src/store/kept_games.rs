@@ -109,7 +109,7 @@ impl<F: SegmentFile> KeptGames<F> {
     }
 
     /// Removes the games for which `keep` is false and returns their number. Rewrites the file if
-    /// most of it is unused.
+    /// most of it is unused and the disk has room for what is used.
     pub(super) fn retain<D: Disk<File = F>>(
         &mut self,
         disk: &D,
@@ -119,7 +119,14 @@ impl<F: SegmentFile> KeptGames<F> {
         self.places.retain(|key, _| keep(*key));
         let used: u64 = self.places.values().map(|place| place.end - place.start).sum();
         if self.length > 2 * used + SLACK {
-            self.rewrite(disk)?;
+            match self.rewrite(disk) {
+                // The file stays whole and the next call tries again. The caller goes on to remove
+                // other files, which makes room.
+                Err(error) if error.is_passing() => {
+                    tracing::warn!(%error, "a file of games keeps its unused bytes");
+                }
+                rewritten => rewritten?,
+            }
         }
         Ok((before - self.places.len()) as u32)
     }
@@ -132,14 +139,16 @@ impl<F: SegmentFile> KeptGames<F> {
             content.extend(self.line(place)?);
             places.insert(key, start..content.len() as u64);
         }
-        let replaced = write_file(disk, REWRITTEN, &content).and_then(|()| {
-            disk.rename(REWRITTEN, FILE)?;
-            disk.sync()?;
-            disk.open(FILE)
-        });
-        self.file = replaced.map_err(io_error("rewrite", &self.path))?;
+        let at = io_error("rewrite", &self.path);
+        let file = write_file(disk, REWRITTEN, &content).map_err(&at)?;
+        if let Err(error) = disk.rename(REWRITTEN, FILE) {
+            let _ = disk.remove(REWRITTEN);
+            return Err(at(error));
+        }
+        // From here on the new file is the one under the name, whether or not that is durable.
+        self.file = file;
         (self.places, self.length) = (places, content.len() as u64);
-        Ok(())
+        disk.sync().map_err(at)
     }
 
     fn line(&mut self, place: Range<u64>) -> Result<Vec<u8>, StoreError> {
@@ -165,7 +174,7 @@ mod tests {
     use ouro_game::record::Recorder;
     use ouro_game::tic_tac_toe::TicTacToe;
     use ouro_replay::disk::FolderDisk;
-    use ouro_replay::testing::MemoryDisk;
+    use ouro_replay::testing::{Faults, MemoryDisk};
 
     use super::*;
 
@@ -202,6 +211,32 @@ mod tests {
         assert_eq!(games.keys(3), [key(0), key(2), key(9)]);
         assert_eq!(games.get(key(9)).unwrap(), Some(game(9)));
         assert_eq!(games.get(key(1)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_full_disk_keeps_the_file_as_it_is_and_holds_no_part_of_a_new_one() {
+        let disk = MemoryDisk::new();
+        let mut games = KeptGames::open(&disk).unwrap();
+        let unused: Vec<_> = (0..9).map(|cluster| (key(cluster), game(cluster.into()))).collect();
+        while games.length <= SLACK + (1 << 16) {
+            games.insert(&unused).unwrap();
+        }
+        let before = disk.content(FILE).unwrap();
+        let capacity = Some(before.len() + 100);
+        disk.set_faults(Faults { capacity, ..Faults::default() });
+        assert_eq!(games.retain(&disk, |kept| kept.cluster < 8).unwrap(), 1);
+        assert_eq!(disk.names().unwrap(), [FILE]);
+        assert_eq!(disk.content(FILE).unwrap(), before);
+        assert_eq!(games.get(key(3)).unwrap(), Some(game(3)));
+
+        disk.set_faults(Faults::default());
+        assert_eq!(games.retain(&disk, |_| true).unwrap(), 0);
+        assert_eq!(disk.names().unwrap(), [FILE]);
+        assert!(disk.content(FILE).unwrap().len() < 1 << 15);
+        games.insert(&[(key(9), game(9))]).unwrap();
+        let mut games = KeptGames::open(&disk).unwrap();
+        assert_eq!(games.keys(3).len(), 9);
+        assert_eq!(games.get(key(9)).unwrap(), Some(game(9)));
     }
 
     #[test]

@@ -178,10 +178,10 @@ impl<F: SegmentFile> LineFile<F> {
         text: &str,
     ) -> Result<(), StoreError> {
         let (new, line) = (format!("{name}.new"), format_line(0, text));
-        let replaced = write_file(disk, &new, line.as_bytes()).and_then(|()| {
+        let replaced = write_file(disk, &new, line.as_bytes()).and_then(|file| {
             disk.rename(&new, name)?;
             disk.sync()?;
-            disk.open(name)
+            Ok(file)
         });
         self.file = replaced.map_err(io_error("start", &self.path))?;
         self.ends.push(line.len() as u64);
@@ -259,12 +259,17 @@ pub(super) fn keep_cut<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> io::Resul
     Ok(disk.describe(&kept))
 }
 
-/// Writes a new file durably.
-pub(super) fn write_file<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut file = disk.create(name)?;
-    write_all(&mut file, 0, bytes)?;
-    file.sync()?;
-    disk.sync()
+/// Writes a new file durably. After an error no part of it takes up space.
+pub(super) fn write_file<D: Disk>(disk: &D, name: &str, bytes: &[u8]) -> io::Result<D::File> {
+    let write = || {
+        let mut file = disk.create(name)?;
+        write_all(&mut file, 0, bytes)?;
+        file.sync()?;
+        disk.sync()?;
+        Ok(file)
+    };
+    // A part that cannot be removed is overwritten by the next attempt.
+    write().inspect_err(|_| drop(disk.remove(name)))
 }
 
 #[cfg(test)]

@@ -195,18 +195,19 @@ impl RedisStore {
         let games: Vec<String> =
             log.connection.run(|redis| redis::cmd("HKEYS").arg(games).query(redis))?;
         log.games = games.iter().filter_map(|field| serde_json::from_str(field).ok()).collect();
-        let mut tables = Tables::default();
+        let (mut tables, mut last) = (Tables::default(), None);
         loop {
-            let texts = log.read_lines(log.entries, CHUNK)?;
-            if texts.is_empty() {
-                return Ok(Self::new(log, tables));
-            }
+            let mut texts = log.read_lines(log.entries, CHUNK)?;
             for text in &texts {
                 apply(&mut tables, log.entries, text, &log.log_name())?;
                 log.entries += 1;
             }
-            log.note(texts.last().map(String::as_str));
+            let Some(text) = texts.pop() else { break };
+            last = Some(text);
         }
+        // Noted only now: a start that a damaged entry ends must not forget a later one.
+        log.note(last.as_deref());
+        Ok(Self::new(log, tables))
     }
 }
 

@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use ouro_service::access::Identity;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -29,9 +31,24 @@ const COLLECT: Duration = Duration::from_millis(250);
 /// Events that are buffered for a slow browser. A full buffer pauses the stream.
 const BUFFERED: usize = 16;
 
-/// Responds with the events that `send` produces, until `send` ends or the arena stops. Responds
-/// with an error if too many streams are open.
-pub(super) fn stream<F>(site: Site, send: impl FnOnce(Site, mpsc::Sender<Event>) -> F) -> Response
+/// Who logged in to see a page; `None` if the page needs no login.
+pub(super) type Visitor = Option<Extension<Identity>>;
+
+/// Waits until the credential of a visitor is revoked or has expired.
+async fn revoked(visitor: Visitor) {
+    match visitor {
+        Some(Extension(identity)) => identity.revoked().cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Responds with the events that `send` produces, until `send` ends, the credential of `visitor`
+/// does not count any more or the arena stops. Responds with an error if too many streams are open.
+pub(super) fn stream<F>(
+    site: Site,
+    visitor: Visitor,
+    send: impl FnOnce(Site, mpsc::Sender<Event>) -> F,
+) -> Response
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -49,6 +66,7 @@ where
         tokio::select! {
             () = sending => {}
             () = stop.cancelled() => {}
+            () = revoked(visitor) => {}
             () = gone.closed() => {}
         }
     });
@@ -57,8 +75,8 @@ where
 }
 
 /// The events of the run's page.
-pub(super) async fn watch(State(site): State<Site>) -> Response {
-    stream(site, send_changes)
+pub(super) async fn watch(State(site): State<Site>, visitor: Visitor) -> Response {
+    stream(site, visitor, send_changes)
 }
 
 /// Which parts an event changes.

@@ -15,9 +15,9 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::Site;
 use super::draw::{self, LiveRenderer, Still, result};
-use super::events::stream;
+use super::events::{Visitor, stream};
 use super::games::{Source, viewer};
-use super::page::page;
+use super::page::{Refused, page};
 use crate::showcase::{LiveEvent, LiveGame};
 
 /// Minimum time for which a position is shown.
@@ -27,10 +27,13 @@ const AFTER: Duration = Duration::from_millis(1_500);
 
 /// The page. It initially shows the first position of the run's seed; the stream delivers the
 /// games.
-pub(super) async fn show(State(site): State<Site>) -> Markup {
-    let run = site.state.run();
-    // This cannot fail: the arena built the same rules when it started.
-    let first = draw::live_renderer(&run.game, run.seed, Vec::new()).map(still).ok();
+pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
+    let first = site.rendering(|state| {
+        let run = state.run();
+        // This cannot fail: the arena built the same rules when it started.
+        Ok(draw::live_renderer(&run.game, run.seed, Vec::new()).map(still).ok())
+    });
+    let first = first.await?;
     let content = html! {
         h1 { "Live game" }
         (title(html! { "Waiting for the next game that the arena plays." }))
@@ -39,7 +42,7 @@ pub(super) async fn show(State(site): State<Site>) -> Markup {
         }
         noscript { p { "Live games need the page's script." } }
     };
-    page("Live game", content)
+    Ok(page("Live game", content))
 }
 
 /// The first position.
@@ -58,14 +61,14 @@ fn title(content: Markup) -> Markup {
 }
 
 /// The events of the page: `swap` with the line above the board, `frame` with a frame as JSON.
-pub(super) async fn watch(State(site): State<Site>) -> Response {
-    stream(site, send_games)
+pub(super) async fn watch(State(site): State<Site>, visitor: Visitor) -> Response {
+    stream(site, visitor, send_games)
 }
 
 async fn send_games(site: Site, sender: mpsc::Sender<Event>) {
     loop {
         let (so_far, events) = site.state.matches().live().subscribe();
-        if send_game(&sender, so_far.into(), events).await.is_none() {
+        if send_game(&site, &sender, so_far.into(), events).await.is_none() {
             return;
         }
     }
@@ -74,6 +77,7 @@ async fn send_games(site: Site, sender: mpsc::Sender<Event>) {
 /// Sends the next game to its end, or until the receiver loses events. `None` ends the stream; a
 /// page that is still open then reconnects.
 async fn send_game(
+    site: &Site,
     sender: &mpsc::Sender<Event>,
     mut so_far: VecDeque<LiveEvent>,
     mut events: broadcast::Receiver<LiveEvent>,
@@ -90,8 +94,12 @@ async fn send_game(
         };
         match (event, &mut shown) {
             (LiveEvent::Started(game), _) => {
-                let players = game.players.iter().map(ToString::to_string).collect();
-                let mut renderer = draw::live_renderer(&game.config, game.seed, players).ok()?;
+                let start = game.clone();
+                let renderer = site.rendering(move |_| {
+                    let players = start.players.iter().map(ToString::to_string).collect();
+                    Ok(draw::live_renderer(&start.config, start.seed, players).ok())
+                });
+                let mut renderer = renderer.await.ok()??;
                 send(sender, "swap", &title(started(&game)).into_string()).await?;
                 send(sender, "frame", &frame(&mut *renderer)).await?;
                 shown = Some((game, renderer));

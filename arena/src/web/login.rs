@@ -11,10 +11,16 @@ use ouro_service::connections::PeerInfo;
 const READERS: &[Role] = &[Role::Reader];
 
 /// Asks for the name and the secret of a token, as HTTP Basic user and password (RFC 7617). A
-/// browser with a reader's certificate is not asked.
-pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+/// browser with a reader's certificate is not asked. An admitted request has the caller's
+/// [`Identity`](ouro_service::access::Identity) among its extensions.
+pub(super) async fn check(
+    State(guard): State<Guard>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let peer = request.extensions().get::<PeerInfo>();
-    if guard.permits(request.headers(), peer, READERS) {
+    if let Some(visitor) = guard.visitor(request.headers(), peer, READERS) {
+        request.extensions_mut().insert(visitor);
         return next.run(request).await;
     }
     let challenge = [(header::WWW_AUTHENTICATE, "Basic realm=\"Ouro\", charset=\"UTF-8\"")];

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ouro_net::Generation;
 use ouro_proto::arena::v1::WatchPoolRequest;
@@ -14,6 +15,9 @@ use tokio::net::TcpStream;
 use tonic::Code;
 
 use super::running::{Running, config, strong, uniform};
+
+/// Far longer than a revocation takes to count.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A guarded arena, and the tokens file that it follows.
 struct Guarded {
@@ -41,7 +45,7 @@ impl Guarded {
         self.file.save(&self.path).unwrap();
         let mut client = self.client(&token);
         while is_refused(client.get_pool().await.map(drop), Code::Unauthenticated) {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         token
     }
@@ -135,15 +139,44 @@ async fn an_open_stream_ends_when_its_token_is_revoked() {
     guarded.arena.stop().await;
 }
 
-/// The answer to a request for the page.
-async fn page(arena: &Running, header: &str) -> String {
+/// Requests a page and returns the connection on which it is answered.
+async fn request(arena: &Running, path: &str, header: &str) -> TcpStream {
     let port = arena.web.unwrap().port();
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    let text = format!("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\n");
-    stream.write_all(text.as_bytes()).await.unwrap();
+    let start = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    stream.write_all(format!("{start}{header}\r\n").as_bytes()).await.unwrap();
+    stream
+}
+
+/// The answer to a request for the run's page.
+async fn page(arena: &Running, header: &str) -> String {
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    request(arena, "/", header).await.read_to_string(&mut answer).await.unwrap();
     answer
+}
+
+#[tokio::test]
+async fn the_events_of_a_page_end_when_the_token_of_its_visitor_is_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut guarded = Guarded::start(folder.path()).await;
+    let token = guarded.token("me", Role::Reader).await;
+    let login = format!("Authorization: Bearer {token}\r\n");
+    let mut streams = Vec::new();
+    for path in ["/events", "/live/events"] {
+        let mut stream = request(&guarded.arena, path, &login).await;
+        let mut status = [0; 13];
+        stream.read_exact(&mut status).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200 ", "{path}");
+        streams.push(stream);
+    }
+    guarded.file.revoke("me", false).unwrap();
+    guarded.file.save(&guarded.path).unwrap();
+    for mut stream in streams {
+        let mut rest = Vec::new();
+        let ended = tokio::time::timeout(DEADLINE, stream.read_to_end(&mut rest)).await;
+        ended.expect("the stream ends").unwrap();
+    }
+    guarded.arena.stop().await;
 }
 
 #[tokio::test]

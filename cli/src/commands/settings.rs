@@ -41,6 +41,7 @@ fn problem_of_arena(settings: &Settings) -> Option<Problem> {
         ConfigError::Setting(error) => error.key.clone(),
         ConfigError::Player { key, .. } => format!("arena.{key}"),
         ConfigError::Weightless(_) => "arena.player".to_owned(),
+        ConfigError::LongAnchor(_) => "arena.anchors".to_owned(),
         ConfigError::Gate(_) => "arena.gate".to_owned(),
         ConfigError::Weights(_) => "deploy.weights".to_owned(),
     };

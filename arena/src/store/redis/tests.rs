@@ -212,6 +212,28 @@ fn a_server_that_lost_entries_is_refused_until_the_loss_is_accepted() {
 }
 
 #[test]
+fn a_start_that_a_damaged_entry_ends_forgets_no_stored_entry() {
+    let Some(server) = Server::start() else { return };
+    let (folder, address) = (tempfile::tempdir().unwrap(), server.address_of("test"));
+    drop(filled(&server));
+    let store = RedisStore::open_in(&address, folder.path()).unwrap();
+    // More entries than are read at once.
+    let last = CHUNK as u32 + 9;
+    for number in 2..=last {
+        store.add_checkpoint(&checkpoint(number)).unwrap();
+    }
+    let entries = store.with(|log| log.entries);
+    drop(store);
+    let known = known_in(folder.path()).unwrap();
+    assert!(known.is_some());
+    let damaged = (entries - 2).to_string();
+    let _: redis::Value = server.command(&["LSET", "ouro:{test}:log", &damaged, "00000000 1 {}"]);
+    let error = RedisStore::open_in(&address, folder.path()).unwrap_err();
+    assert!(matches!(error, StoreError::DamagedEntry { .. }), "{error}");
+    assert_eq!(known_in(folder.path()).unwrap(), known);
+}
+
+#[test]
 fn a_changed_or_missing_entry_is_named() {
     let Some(server) = Server::start() else { return };
     drop(filled(&server));

@@ -176,9 +176,15 @@ impl Guard {
         &self.0.refused
     }
 
-    /// Whether a request for a web page has a credential of one of `roles`.
-    pub fn permits(&self, headers: &HeaderMap, peer: Option<&PeerInfo>, roles: &[Role]) -> bool {
-        self.admit(headers, peer, "the web page", Some(roles)).is_ok()
+    /// The caller of a request for a web page; `None` if it has no credential of one of `roles`.
+    pub fn visitor(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<&PeerInfo>,
+        roles: &[Role],
+    ) -> Option<Identity> {
+        let admitted = self.admit(headers, peer, "the web page", Some(roles));
+        admitted.ok().map(|admission| admission.identity)
     }
 
     /// Admits a call of `method` with these headers if its role is one of `roles`, or whatever its

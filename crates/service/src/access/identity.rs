@@ -104,7 +104,7 @@ impl Identity {
     }
 
     /// Cancelled once the credential is revoked or has expired.
-    pub(super) fn revoked(&self) -> &CancellationToken {
+    pub fn revoked(&self) -> &CancellationToken {
         &self.0.revoked
     }
 
