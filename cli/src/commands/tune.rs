@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
-use ouro_players::{BuildContext, Player, by_name};
+use ouro_players::{BuildContext, PairedGame, Player, by_name, pairs};
 
 use self::option::{Bounds, Tuned};
 use self::path::{Header, Line};
@@ -152,7 +152,6 @@ impl GameVisitor for Run<'_> {
         let Self { arguments, engines, tuned, header, output } = self;
         let sides = Sides { game: &game, engines, arguments };
         // What cannot be played is refused before a file is written.
-        let start = tuned.name(&tuned.start);
         sides.planned(0)?;
         let seats = game.players();
         let default = || CHECK_GAMES.next_multiple_of(seats);
@@ -161,10 +160,11 @@ impl GameVisitor for Run<'_> {
             let lineups = schedule::checked_lineups("--check-games", check_games, 2, seats);
             lineups.map_err(Failure::usage)?;
         }
-        for bound in tuned.corners() {
-            sides.players(&[tuned.name(&bound)])?;
+        // Between whole bounds, a trial shows whether the option takes other numbers.
+        let first = tuned.tuner(header, tuned.start.clone(), 0).trial();
+        for point in tuned.corners().iter().chain([&tuned.start, &first.plus, &first.minus]) {
+            sides.players(&[tuned.name(point)])?;
         }
-        sides.players(&[start])?;
         let (mut file, last) = path::open(&arguments.path, header)?;
         let (done, values) = match last {
             Some(Line { iteration, values, .. }) => (iteration, values),
@@ -215,8 +215,7 @@ impl<G: Game> Sides<'_, G> {
     /// The games of an iteration. With more than two seats, the variants sit in turns.
     fn planned(&self, iteration: u32) -> Result<Vec<schedule::Planned>, Failure> {
         let seed = Rng::indexed(self.arguments.seed, "tune", iteration.into()).bits();
-        let seats = self.game.players();
-        schedule::schedule(seed, self.arguments.games, seats.max(2), seats).map_err(Failure::usage)
+        planned(seed, self.arguments.games, self.game.players()).map_err(Failure::usage)
     }
 
     fn players(&self, names: &[String]) -> Result<Vec<Box<dyn Player<G>>>, Failure> {
@@ -243,6 +242,23 @@ impl<G: Game> Sides<'_, G> {
     }
 }
 
+/// The games of an iteration, no two of which have the same seed and the same variants in all seats.
+fn planned(seed: u64, games: usize, seats: usize) -> Result<Vec<schedule::Planned>, String> {
+    let planned = schedule::schedule(seed, games, seats.max(2), seats)?;
+    if seats == 2 || !seats.is_multiple_of(2) {
+        return Ok(planned);
+    }
+    // The variants alternate, so that every other rotation puts them into the same seats. Two
+    // rotations of more seeds are as many games.
+    let rounds = pairs(seed, games / 2, seats);
+    let differing = rounds.chunks(seats).flat_map(|round| &round[..2]);
+    let planned = differing.map(|game| {
+        let PairedGame { pair: cluster, seed, ref seats } = *game;
+        schedule::Planned { cluster, seed, seats: seats.clone() }
+    });
+    Ok(planned.collect())
+}
+
 /// What one game says for the first variant, −1 to 1: half the difference of the mean outcomes of the
 /// two variants.
 fn result(plan: &schedule::Planned, game: &play::PlayedGame) -> f64 {
@@ -263,4 +279,32 @@ fn result_alone(planned: &[schedule::Planned], games: &[play::PlayedGame]) -> f6
         *leads.entry(plan.cluster).or_default() += sign * game.scores[0];
     }
     leads.values().map(|lead| if *lead == 0.0 { 0.0 } else { f64::from(lead.signum()) }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_games_of_an_iteration_have_the_same_variants_in_the_same_seats() {
+        for (games, seats) in [(3, 1), (8, 2), (6, 3), (8, 4), (16, 8)] {
+            let planned = planned(1, games, seats).expect("a multiple of the seats");
+            assert_eq!(planned.len(), games * if seats == 1 { 2 } else { 1 });
+            let variants = |game: &schedule::Planned| {
+                let seats = game.seats.iter().map(|entrant| entrant % 2).collect::<Vec<_>>();
+                (game.seed, seats)
+            };
+            let distinct: BTreeSet<_> = planned.iter().map(variants).collect();
+            assert_eq!(distinct.len(), planned.len(), "{seats} seats");
+            // Each variant holds each seat as often as the other, if the number of seats is even.
+            if seats.is_multiple_of(2) {
+                for seat in 0..seats {
+                    let first = planned.iter().filter(|game| game.seats[seat] % 2 == 0);
+                    assert_eq!(first.count(), games / 2);
+                }
+            }
+        }
+    }
 }

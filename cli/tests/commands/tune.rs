@@ -78,6 +78,8 @@ fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
         (&["width in 0..9"], ["no number width", "known are food"]),
         (&["food in 0..2000"], ["food=2000", "0 to 1000"]),
         (&["food"], ["food", "NAME in LOW..HIGH"]),
+        // A bound with a point makes a number with a fraction, which this option does not take.
+        (&["hungry in 1.0..100.0"], ["hungry=", "whole number"]),
     ] {
         start(&fresh, arguments).assert_refused(64, &parts);
     }

@@ -169,7 +169,7 @@ fn conflicting_options_of_a_tree_search_are_refused() {
         let reason = format!("options {first} and {second} exclude each other; leave one out");
         assert_eq!(error(&name), format!("player {name:?}: {reason}"));
     }
-    assert!(error("mcts{sims=2,threads=0}").contains("it is a number"));
+    assert!(error("mcts{sims=2,threads=0}").contains("it is a whole number"));
     for options in ["cache=100", "weights=rollout,cache=100", "weights=uniform,cache=100"] {
         let text = error(&format!("mcts{{sims=2,{options}}}"));
         assert!(text.ends_with("name weights of a network or leave it out"), "{text}");
@@ -213,7 +213,7 @@ fn minimax_players_require_a_depth_or_a_time() {
         );
         for depth in ["0", "129", "-1", "2.5", "many"] {
             let name = format!("{player}{{depth={depth}}}");
-            let expected = "it is a number 1 to 128";
+            let expected = "it is a whole number 1 to 128";
             assert_eq!(
                 error(&name),
                 format!("player {name:?}: option depth is {depth:?}; {expected}")

@@ -195,11 +195,11 @@ fn players_say_which_games_and_boards_they_play() {
         (error("tree", &board), "player \"tree\": states=N is missing; write tree{states=N}"),
         (
             error("tree{states=0}", &board),
-            "player \"tree{states=0}\": option states is \"0\"; it is a number 1 to 1000000",
+            "player \"tree{states=0}\": option states is \"0\"; it is a whole number 1 to 1000000",
         ),
         (
             error("tree{states=1e9}", &board),
-            "player \"tree{states=1e9}\": option states is \"1e9\"; it is a number 1 to 1000000",
+            "player \"tree{states=1e9}\": option states is \"1e9\"; it is a whole number 1 to 1000000",
         ),
         (
             error("tree{depth=3}", &board),

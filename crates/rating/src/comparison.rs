@@ -2,7 +2,7 @@
 //!
 //! Games come in clusters that share a seed: a pair with seats swapped, or a round of all
 //! rotations. The start position favours each side in turn, so games of one cluster are not
-//! independent. A [`Comparison`] therefore counts clusters, not games: the variance is that of
+//! independent. Neither are the outcomes of one game with more than two seats. A [`Comparison`] therefore counts clusters, not games: the variance is that of
 //! the clusters' mean scores (for pairs the pentanomial model of fishtest, "Mathematics of the
 //! framework"). Elo is the logistic model's, `400 · log10(s / (1 - s))` for a score `s`, with the
 //! interval of `s` carried through it.
@@ -15,14 +15,17 @@ use crate::score::{GameOutcome, Score};
 pub struct Comparison {
     score: Score,
     clusters: Mean,
+    games: u32,
 }
 
 impl Comparison {
-    /// Adds the games of one cluster, in any order.
-    pub fn add(&mut self, outcomes: &[GameOutcome]) {
+    /// Adds the outcomes of one cluster of `games` games, in any order. A game has several outcomes
+    /// if a player holds several seats.
+    pub fn add(&mut self, outcomes: &[GameOutcome], games: u32) {
         if outcomes.is_empty() {
             return;
         }
+        self.games += games;
         let half_points: u32 = outcomes.iter().map(|outcome| outcome.half_points()).sum();
         self.clusters.add(f64::from(half_points) / (2 * outcomes.len()) as f64);
         for &outcome in outcomes {
@@ -30,7 +33,7 @@ impl Comparison {
         }
     }
 
-    /// Wins, draws and losses.
+    /// Outcomes won, drawn and lost.
     pub fn score(&self) -> Score {
         self.score
     }
@@ -41,7 +44,7 @@ impl Comparison {
     /// point, and it reaches 0 or 1 only if the share does.
     pub fn share(&self) -> Estimate {
         let value = self.score.share();
-        Estimate { value, ..self.clusters.share(self.score.games()) }
+        Estimate { value, ..self.clusters.share(self.games) }
     }
 
     /// Elo difference; infinite where the share is 0 or 1.
@@ -53,10 +56,14 @@ impl Comparison {
     /// Probability that the first player is the stronger one.
     ///
     /// Uses the normal distribution over clusters, or [`Score::superiority`] where the clusters
-    /// are too few or all alike.
+    /// are too few or all alike. Outcomes then count as many times as there are games.
     pub fn superiority(&self) -> f64 {
         let Some(error) = self.clusters.standard_error() else {
-            return self.score.superiority();
+            let games_per_outcome = f64::from(self.games) / f64::from(self.score.games().max(1));
+            let scaled = |outcomes: u32| (f64::from(outcomes) * games_per_outcome).round() as u32;
+            let Score { wins, draws, losses } = self.score;
+            let [wins, draws, losses] = [wins, draws, losses].map(scaled);
+            return Score { wins, draws, losses }.superiority();
         };
         let deviations = (self.score.share() - 0.5) / error;
         0.5 * libm::erfc(-deviations / std::f64::consts::SQRT_2)
@@ -83,9 +90,26 @@ mod tests {
     fn compare(pairs: &[[GameOutcome; 2]]) -> Comparison {
         let mut comparison = Comparison::default();
         for pair in pairs {
-            comparison.add(pair);
+            comparison.add(pair, 2);
         }
         comparison
+    }
+
+    #[test]
+    fn outcomes_of_one_game_are_no_independent_games() {
+        // Four games, each won against three copies of the other player.
+        let mut sweep = Comparison::default();
+        sweep.add(&[Win; 12], 4);
+        assert_eq!(sweep.score().wins, 12);
+        let (low, _) = crate::interval::wilson(1.0, 4.0);
+        assert_eq!(sweep.share().low, low);
+        assert!((sweep.superiority() - (1.0 - 2_f64.powi(-5))).abs() < 1e-12);
+        // 33 won and 17 lost of the 84 outcomes of 28 games are about 11 and 6 games.
+        let mut short = Comparison::default();
+        let outcomes = [vec![Win; 33], vec![Loss; 17], vec![Draw; 34]].concat();
+        outcomes.chunks(12).for_each(|cluster| short.add(cluster, 4));
+        let expected = Score { wins: 11, draws: 11, losses: 6 }.superiority();
+        assert!((short.superiority() - expected).abs() < 1e-12);
     }
 
     #[test]

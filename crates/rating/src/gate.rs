@@ -174,7 +174,7 @@ impl Gate {
             let clusters = sprt.counts().iter().map(|(&half, &count)| (half, count)).collect();
             SprtReport { ratio: sprt.ratio(), lower, upper, low, high, clusters }
         });
-        let share = self.shares.share(self.score.games());
+        let share = self.shares.share(self.counted * games);
         GateReport {
             shape: self.shape,
             threshold: self.config.threshold,

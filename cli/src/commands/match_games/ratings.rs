@@ -41,31 +41,20 @@ pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compar
             .collect();
         rate(&tallies, anchor).ratings
     };
-    let clusters: Vec<usize> = compared
-        .values()
-        .flat_map(|compared| compared.clusters.keys().copied())
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
+    let clusters: BTreeSet<usize> =
+        compared.values().flat_map(|compared| compared.clusters.keys().copied()).collect();
+    let clusters: Vec<usize> = clusters.into_iter().collect();
+    let mut drawn = vec![0; clusters.last().map_or(0, |last| last + 1)];
     // A fixed seed: the same match always gets the same intervals.
     let mut rng = Rng::new(1, "bootstrap");
     let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for _ in 0..SAMPLES {
-        let mut drawn: BTreeMap<usize, u32> = BTreeMap::new();
+        drawn.fill(0);
         for _ in &clusters {
-            let cluster = clusters[rng.below(clusters.len() as u32) as usize];
-            *drawn.entry(cluster).or_default() += 1;
+            drawn[clusters[rng.below(clusters.len() as u32) as usize]] += 1;
         }
-        let resampled = |compared: &Compared| {
-            let mut sum = Score::default();
-            for (cluster, times) in &drawn {
-                if let Some(score) = compared.clusters.get(cluster) {
-                    sum.wins += times * score.wins;
-                    sum.draws += times * score.draws;
-                    sum.losses += times * score.losses;
-                }
-            }
-            sum
+        let resampled = |compared: &Compared| -> Score {
+            compared.clusters.iter().map(|(&cluster, score)| score.times(drawn[cluster])).sum()
         };
         for row in table(&resampled) {
             samples.entry(row.player).or_default().push(row.elo);

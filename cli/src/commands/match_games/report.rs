@@ -195,6 +195,14 @@ impl Display for Report {
             "{} games of {} ({} distinct, {} cut short), {:.1} plies on average",
             self.games, self.game, self.distinct, self.truncated, self.mean_plies
         )?;
+        if self.distinct < self.games {
+            writeln!(
+                f,
+                "{} games repeat an earlier one and count like the others; between players without \
+                 randomness they are no evidence, and the intervals are too narrow",
+                self.games - self.distinct
+            )?;
+        }
         for pairing in &self.pairings {
             write!(f, "{pairing}")?;
         }

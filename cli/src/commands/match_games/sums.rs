@@ -21,6 +21,23 @@ pub(super) struct Compared {
     pub(super) clusters: BTreeMap<usize, Score>,
 }
 
+/// The outcomes of two entrants in the games of one cluster.
+#[derive(Default)]
+struct ClusterOutcomes {
+    outcomes: Vec<GameOutcome>,
+    games: u32,
+    /// The last game that was added.
+    last: Option<usize>,
+}
+
+impl ClusterOutcomes {
+    /// Adds an outcome of a game. All of a game are added before those of the next.
+    fn add(&mut self, game: usize, outcome: GameOutcome) {
+        self.outcomes.push(outcome);
+        self.games += u32::from(self.last.replace(game) != Some(game));
+    }
+}
+
 /// The results of one entrant over all its games.
 pub(super) struct Shares {
     /// Number of seats over all games.
@@ -42,9 +59,9 @@ impl<'a> Sums<'a> {
     /// Compares every two entrants by the outcomes of each game. In single-player games the scores
     /// on each seed are compared instead.
     pub(super) fn compare(&self) -> BTreeMap<(usize, usize), Compared> {
-        let mut clusters: BTreeMap<(usize, usize), BTreeMap<usize, Vec<GameOutcome>>> =
+        let mut clusters: BTreeMap<(usize, usize), BTreeMap<usize, ClusterOutcomes>> =
             BTreeMap::new();
-        let mut add = |cluster, a: (usize, f32), b: (usize, f32)| {
+        let mut add = |cluster, game, a: (usize, f32), b: (usize, f32)| {
             let (a, b) = if a.0 < b.0 { (a, b) } else { (b, a) };
             if a.0 != b.0 {
                 let outcome = match a.1.total_cmp(&b.1) {
@@ -52,7 +69,8 @@ impl<'a> Sums<'a> {
                     std::cmp::Ordering::Equal => GameOutcome::Draw,
                     std::cmp::Ordering::Less => GameOutcome::Loss,
                 };
-                clusters.entry((a.0, b.0)).or_default().entry(cluster).or_default().push(outcome);
+                let of_pairing = clusters.entry((a.0, b.0)).or_default();
+                of_pairing.entry(cluster).or_default().add(game, outcome);
             }
         };
         if self.seats == 1 {
@@ -64,17 +82,18 @@ impl<'a> Sums<'a> {
             for (cluster, results) in alone {
                 for (index, &a) in results.iter().enumerate() {
                     for &b in &results[index + 1..] {
-                        add(cluster, a, b);
+                        // A game of each on the same seed counts as one.
+                        add(cluster, cluster, a, b);
                     }
                 }
             }
         } else {
-            for (planned, played) in self.schedule.iter().zip(self.played) {
+            for (game, (planned, played)) in self.schedule.iter().zip(self.played).enumerate() {
                 // Adding 0 turns -0 into 0, so that both count as the same outcome.
                 let result = |seat: usize| (planned.seats[seat], played.outcomes[seat] + 0.0);
                 for a in 0..self.seats {
                     for b in a + 1..self.seats {
-                        add(planned.cluster, result(a), result(b));
+                        add(planned.cluster, game, result(a), result(b));
                     }
                 }
             }
@@ -83,11 +102,11 @@ impl<'a> Sums<'a> {
             .into_iter()
             .map(|(pairing, clusters)| {
                 let mut comparison = Comparison::default();
-                for outcomes in clusters.values() {
-                    comparison.add(outcomes);
+                for ClusterOutcomes { outcomes, games, .. } in clusters.values() {
+                    comparison.add(outcomes, *games);
                 }
-                let clusters =
-                    clusters.into_iter().map(|(cluster, all)| (cluster, all.into_iter().collect()));
+                let score = |all: ClusterOutcomes| all.outcomes.into_iter().collect();
+                let clusters = clusters.into_iter().map(|(cluster, all)| (cluster, score(all)));
                 (pairing, Compared { comparison, clusters: clusters.collect() })
             })
             .collect()

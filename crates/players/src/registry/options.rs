@@ -108,7 +108,9 @@ impl<'a> Options<'a> {
             Ok(number) if range.contains(&number) => Ok(Some(number)),
             Ok(_) | Err(_) => {
                 let (low, high) = (range.start(), range.end());
-                Err(self.invalid(option, text, format_args!("it is a number {low} to {high}")))
+                let takes_fractions = "0.5".parse::<T>().is_ok();
+                let kind = if takes_fractions { "number" } else { "whole number" };
+                Err(self.invalid(option, text, format_args!("it is a {kind} {low} to {high}")))
             }
         }
     }
