@@ -434,6 +434,9 @@ export COMPOSE_FILE="$COMPOSE_FILE:compose.tls.yaml"
 wait_for 120 "an actor does not connect with TLS" connected 1
 wait_for 300 "training does not start with TLS" trained_past 0
 pass "the run trains over TLS, and its health checks too"
+"${compose[@]}" run --rm -T ouro doctor >"$scratch/doctor" 2>&1 \
+    || fail "the doctor finds a failure with TLS: $(grep -a FAIL "$scratch/doctor")"
+pass "the doctor passes over TLS: $(tail -n 1 "$scratch/doctor")"
 
 arena="$("${compose[@]}" port arena 50061)" page="$("${compose[@]}" port arena 8080)"
 # Opens a TLS connection with the certificate of holder $1, of the authority $2, and prints what OpenSSL says.

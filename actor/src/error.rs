@@ -1,5 +1,6 @@
 //! Errors that stop an actor.
 
+use ouro_net::RunId;
 use ouro_service::ExitStatus;
 
 /// Error that stops an actor.
@@ -34,6 +35,17 @@ pub enum ActorError {
     /// The learner permanently refuses this actor.
     #[error("the learner refuses this actor: {0}")]
     Refused(String),
+    /// The arena at the address belongs to another run than at the start.
+    #[error(
+        "the arena belongs to run {found}, and this actor has played for run {first}; start it again to \
+         play for the other run"
+    )]
+    OtherRun {
+        /// The run at the start.
+        first: RunId,
+        /// The run now.
+        found: RunId,
+    },
 }
 
 impl ActorError {
@@ -43,7 +55,7 @@ impl ActorError {
             Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => {
                 ExitStatus::BadConfiguration
             }
-            Self::Refused(_) => ExitStatus::Unavailable,
+            Self::Refused(_) | Self::OtherRun { .. } => ExitStatus::Unavailable,
             Self::Thread(_) | Self::Worker => ExitStatus::Bug,
         }
     }

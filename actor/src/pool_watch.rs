@@ -2,7 +2,8 @@
 //!
 //! The arena streams every change of the pool. If the stream breaks, the watcher reconnects with
 //! growing delays, and games continue with the last roster. The first roster needs the newest
-//! weights. A pool member whose weights cannot be loaded is left out and tried again. Weights that
+//! weights. An arena of another run ends the watcher and the actor, because the learner is that of the
+//! first run. A pool member whose weights cannot be loaded is left out and tried again. Weights that
 //! the arena has lost are returned from the cache.
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::counters::ActorCounters;
+use crate::error::ActorError;
 use crate::loader::{LoadError, Loader};
 use crate::roster::{Member, Roster};
 
@@ -42,21 +44,35 @@ pub(crate) struct PoolWatcher {
     pub(crate) stop: CancellationToken,
 }
 
+/// Why a stream ended.
+#[derive(Debug, thiserror::Error)]
+enum StreamError {
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+    /// The arena belongs to another run than the first.
+    #[error("it belongs to run {found}")]
+    OtherRun { first: RunId, found: RunId },
+}
+
 /// Contents of a roster: the newest weights, the members with their estimates, and the revision.
 type Contents = (ContentHash, Vec<(ContentHash, Option<f64>)>, u32);
 
 impl PoolWatcher {
-    /// Follows the pool until `stop`, sending each changed roster.
-    pub(crate) async fn run(mut self) {
+    /// Follows the pool until `stop`, sending each changed roster. Cancels `stop` and fails if another run
+    /// has taken the place of the first at the arena's address.
+    pub(crate) async fn run(mut self) -> Result<(), ActorError> {
         let stop = self.stop.clone();
         tokio::select! {
-            () = stop.cancelled() => {}
-            () = self.follow() => {}
+            () = stop.cancelled() => Ok(()),
+            error = self.follow() => {
+                stop.cancel();
+                Err(error)
+            }
         }
     }
 
-    /// Follows streams until the future is dropped.
-    async fn follow(&mut self) {
+    /// Follows streams until the future is dropped, or until an arena of another run answers.
+    async fn follow(&mut self) -> ActorError {
         let mut last = None;
         let mut backoff = Backoff::default();
         loop {
@@ -65,6 +81,9 @@ impl PoolWatcher {
             self.counters.set_arena(false);
             match ended {
                 Ok(()) => backoff.reset(),
+                Err(StreamError::OtherRun { first, found }) => {
+                    return ActorError::OtherRun { first, found };
+                }
                 Err(error) => {
                     let kept = last.is_some();
                     warn!(%error, kept, "lost the arena; trying again");
@@ -78,13 +97,17 @@ impl PoolWatcher {
     }
 
     /// Follows one stream. Returns `Ok` if the stream must be reopened immediately.
-    async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), ArenaError> {
+    async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), StreamError> {
         let mut changes = self.arena.watch_pool().await?;
         let mut snapshot = next(&mut changes).await?;
         self.counters.set_arena(true);
-        if let Some(run) = snapshot.run {
-            identity().set_run(run);
-            self.run.send_replace(Some(run));
+        if let Some(found) = snapshot.run {
+            let first = self.run.borrow().unwrap_or(found);
+            if found != first {
+                return Err(StreamError::OtherRun { first, found });
+            }
+            identity().set_run(found);
+            self.run.send_replace(Some(found));
         }
         let mut backoff = Backoff::default();
         loop {

@@ -4,6 +4,10 @@
 //! sent again after a reconnect. While the outbox is full, no game is received from the workers;
 //! their channel fills up and blocks them.
 //!
+//! The first connection is opened once the run of the pool is known, or a first game is finished: the run
+//! is known before any game if the arena names it. The learner can thus refuse an actor that follows
+//! the pool of another run.
+//!
 //! A stop has three steps within the drain time: receive the last games of the workers, send all
 //! games, and wait for the learner's answers.
 
@@ -164,6 +168,7 @@ impl Pusher {
     /// a new epoch, because that could insert games twice.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut backoff = Backoff::default();
+        self.wait_for_run().await;
         while !self.is_finished() {
             let started = Instant::now();
             let ended = self.connection().await;
@@ -192,6 +197,20 @@ impl Pusher {
             warn!(unanswered, "stopping without the learner's answer");
         }
         Ok(unanswered)
+    }
+
+    /// Receives games until the run of the pool is known, a game was received, or the time to stop in
+    /// is over.
+    async fn wait_for_run(&mut self) {
+        let mut run = self.run.clone();
+        while self.outbox.is_empty() && !self.is_finished() {
+            tokio::select! {
+                () = known(&mut run) => return,
+                () = at(self.progress.deadline) => return,
+                () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.start_stop(),
+                game = self.games.recv(), if self.takes_games() => self.take(game),
+            }
+        }
     }
 
     /// Whether all games were received and answered.
@@ -364,6 +383,13 @@ impl Pusher {
             *newest = generation.max(*newest);
             is_newer
         });
+    }
+}
+
+/// Resolves once the run of the pool is known; never if the watcher of the pool has ended before.
+async fn known(run: &mut watch::Receiver<Option<RunId>>) {
+    if run.wait_for(Option::is_some).await.is_err() {
+        std::future::pending().await
     }
 }
 

@@ -158,7 +158,8 @@ impl Actor {
             counters: Arc::clone(&counters),
             stop: halt.clone(),
         };
-        let (pushed, ()) = tokio::join!(pusher.run(), watcher.run());
+        let (pushed, watched) = tokio::join!(pusher.run(), watcher.run());
+        watched?;
         let unanswered = pushed?;
         info!(unanswered, games = counters.games(), "actor drained");
         // The channel of games is closed now, so each thread ends after its current batch.

@@ -84,7 +84,7 @@ impl SimulatedActor {
         tokio::select! {
             biased;
             pushed = pusher.run() => pushed.map(drop),
-            () = watcher.run() => Ok(()),
+            watched = watcher.run() => watched,
             played = play(&config, roster, sender, pace) => played,
         }
     }

@@ -27,6 +27,7 @@ secret() {
 
 secret ouro-tokens --from-file="$folder/tokens/tokens.toml"
 secret ouro-learner-token --from-file="$folder/learner.token"
+secret ouro-reader-token --from-file="$folder/reader.token"
 secret ouro-actors-token --from-file="$folder/actors.token"
 secret ouro-worker-token --from-file="$folder/worker.token"
 secret ouro-redis-users --from-file="$folder/redis-users.acl"

@@ -15,7 +15,8 @@ use crate::journal_writer::JOURNAL;
 /// The journal of a stopped learner. While the value exists, the learner cannot start.
 #[derive(Debug)]
 pub struct StoppedJournal {
-    journal: Journal,
+    /// `None` without a segment, as after a first start on a full disk.
+    journal: Option<Journal>,
     games: BTreeMap<String, RecordCount>,
 }
 
@@ -29,10 +30,14 @@ impl StoppedJournal {
         if let Some(damage) = inspection.damage {
             return Err(damage);
         }
+        if inspection.segments.is_empty() {
+            // A journal without a segment names no run, and opening it would make one for no run.
+            return Ok(Self { journal: None, games: BTreeMap::new() });
+        }
         let identity = inspection.identity.as_bytes();
         let (journal, _) = Journal::open(disk, identity, Options::default())?;
         let games = journal.record_counts()?;
-        Ok(Self { journal, games })
+        Ok(Self { journal: Some(journal), games })
     }
 
     /// The games that the journal holds, by actor.
@@ -42,7 +47,7 @@ impl StoppedJournal {
 
     /// The purges so far, oldest first. A purge is forgotten with the games that it covers.
     pub fn purges(&self) -> &[Purge] {
-        self.journal.purges()
+        self.journal.as_ref().map_or(&[], Journal::purges)
     }
 
     /// Makes all games of `actors` void, durably and all at once. `by` names who does this, and `at` is
@@ -53,8 +58,27 @@ impl StoppedJournal {
         by: &str,
         at: u64,
     ) -> Result<Vec<Purge>, JournalError> {
-        let purges = self.journal.purge(actors, by, at)?;
-        self.games = self.journal.record_counts()?;
+        let Some(journal) = &mut self.journal else { return Ok(Vec::new()) };
+        let purges = journal.purge(actors, by, at)?;
+        self.games = journal.record_counts()?;
         Ok(purges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_without_a_segment_has_no_games_and_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(JOURNAL)).unwrap();
+        let mut stopped = StoppedJournal::open(folder.path()).unwrap();
+        assert!(stopped.games().is_empty() && stopped.purges().is_empty());
+        assert_eq!(stopped.purge(&["a"], "test", 0).unwrap(), []);
+        drop(stopped);
+        let disk = FolderDisk::open(&folder.path().join(JOURNAL)).unwrap();
+        let (journal, _) = Journal::open(disk, b"run", Options::default()).unwrap();
+        assert_eq!(journal.records(), 0);
     }
 }

@@ -95,7 +95,7 @@ struct Running {
     roster: watch::Receiver<Option<Arc<Roster>>>,
     hints: watch::Sender<Generation>,
     stop: CancellationToken,
-    watcher: JoinHandle<()>,
+    watcher: JoinHandle<Result<(), ActorError>>,
     _server: Served,
 }
 
@@ -197,6 +197,28 @@ async fn a_member_of_the_pool_that_cannot_be_had_is_left_out_until_it_can() {
 }
 
 #[tokio::test]
+async fn an_arena_of_another_run_ends_the_actor_and_changes_no_roster() {
+    let mut running = start().await;
+    [3, 4].iter().for_each(|&generation| running.add(file(generation)));
+    let of_run = |seed: &[u8], newest| {
+        let run = ouro_net::RunId::of(seed).to_string();
+        Ok(v1::WatchPoolResponse { run, ..snapshot(newest, &[]).unwrap() })
+    };
+    for _ in 0..2 {
+        let stream = running.stream().await;
+        stream.send(of_run(b"first", 3)).await.unwrap();
+        if running.roster.borrow().is_none() {
+            assert_eq!(running.next().await, (3, vec![]));
+        }
+    }
+    running.stream().await.send(of_run(b"second", 4)).await.unwrap();
+    let ended = running.watcher.await.unwrap().unwrap_err();
+    assert!(matches!(ended, ActorError::OtherRun { .. }), "{ended}");
+    assert!(running.stop.is_cancelled());
+    assert_eq!(running.roster.borrow().as_ref().unwrap().newest.generation, Generation(3));
+}
+
+#[tokio::test]
 async fn weights_that_the_arena_has_lost_are_returned_from_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let now = std::time::SystemTime::now();
@@ -290,6 +312,6 @@ async fn a_stop_does_not_wait_for_a_download_that_hangs() {
     running.asked.notified().await;
     running.stop.cancel();
     // The arena never answers the call, so the stop must abandon it.
-    running.watcher.await.unwrap();
+    running.watcher.await.unwrap().unwrap();
     assert!(running.roster.borrow().is_none());
 }

@@ -124,6 +124,9 @@ impl Running {
 }
 
 fn some_games(count: usize) -> Vec<FinishedGame> {
+    if count == 0 {
+        return Vec::new();
+    }
     let settings = WorkerSettings { max_plies: 5, ..testing::settings(count) };
     let mut worker =
         Worker::new(TicTacToe::default(), Arc::new(testing::config()), settings).unwrap();
@@ -139,7 +142,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
     let server = ouro_testkit::server::serve(LearnerServiceServer::new(Learner(sender))).await;
     let played = some_games(count);
     let seeds = played.iter().map(|game| game.trajectory.record.seed).collect();
-    let (games, receiver) = mpsc::channel(count);
+    let (games, receiver) = mpsc::channel(count.max(1));
     for played in played {
         games.send(played).await.unwrap();
     }
@@ -153,7 +156,7 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         credential: Credential::None,
         name: "a".to_owned(),
         config: Arc::new(testing::config()),
-        outbox: Outbox::new(count),
+        outbox: Outbox::new(count.max(1)),
         games: receiver,
         send_log: SendLog::open(Some(&records)).unwrap(),
         dead_letters: DeadLetters::open(Some(&dead), u64::MAX).unwrap(),
@@ -338,6 +341,25 @@ async fn an_actor_whose_name_another_has_taken_stops_and_says_so() {
     first.responses.send(Err(fenced)).await.unwrap();
     let ended = running.pusher.await.unwrap().expect_err("nothing can be pushed any more");
     assert!(ended.to_string().contains("epoch 77 of actor a has ended"), "{ended}");
+}
+
+#[tokio::test]
+async fn without_games_the_first_hello_waits_for_the_run() {
+    let mut running = start(0).await;
+    // Lets the pusher come as far as it can.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let own = Some(RunId::of(b"own"));
+    running.run.send_replace(own);
+    let Some(Request::Hello(hello)) = running.connection().await.request().await else {
+        panic!("no hello")
+    };
+    assert_eq!(Hello::try_from(hello).unwrap().run, own);
+    // A pusher without a run, a game and a learner ends with its workers.
+    let mut running = start(0).await;
+    running.end();
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 
 #[tokio::test]

@@ -223,7 +223,7 @@ impl<G: Game> ActiveGame<G> {
     /// That of a draw is `draw`.
     ///
     /// The outcome of a player that could still move when the game was cut off is unknown. Its targets
-    /// without a value are left out. `None` if search targets are wanted and none is left.
+    /// without a value are left out. `None` if there is nothing to learn: no move, or no target of a search.
     pub(super) fn into_finished(
         mut self,
         game: &G,
@@ -244,7 +244,7 @@ impl<G: Game> ActiveGame<G> {
             (!unknown.contains(player)).then(|| discount.powi(left) * ends[player])
         });
         self.leave_out_unvalued();
-        if self.is_searched && !self.has_targets() {
+        if self.plies.is_empty() || self.is_searched && !self.has_targets() {
             return None;
         }
         let Self { playthrough, number, seats, plies, start, .. } = self;

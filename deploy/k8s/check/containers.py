@@ -21,6 +21,7 @@ def check(built: Built, facts: Facts, problems: Problems) -> None:
         if problems.expect(image in facts.images, f"{one}: images.sh builds no {image}"):
             check_names(f"{one}", image, one.env, arguments(one), facts, problems)
             check_ports(one, program, facts, built, problems)
+        check_credential(one, problems)
         check_probes(one, problems)
         check_rights(one, problems)
 
@@ -110,6 +111,12 @@ def check_address(
     )
     programs = {identify(one.container["image"], [])[0] for one in built.matching(service["selector"])}
     problems.expect(programs == {image}, f"{where}: Service {host} selects {sorted(programs)}")
+
+
+def check_credential(one: Workload, problems: Problems) -> None:
+    """A caller of a service, which is guarded, has a token."""
+    calls = [name for name in ADDRESSES if name in one.env]
+    problems.expect(not calls or "OURO_TOKEN_FILE" in one.env, f"{one}: has {calls} and no OURO_TOKEN_FILE")
 
 
 def check_probes(one: Workload, problems: Problems) -> None:

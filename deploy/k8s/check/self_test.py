@@ -25,6 +25,13 @@ MISTAKES = [
         "secretName: ouro-token",
         "no Secret ouro-token",
     ),
+    (
+        "a caller without a token",
+        f"{K8S}/base/arena.yaml",
+        "OURO_TOKEN_FILE, value: /run/token/reader.token",
+        "RUST_LOG, value: info",
+        "no OURO_TOKEN_FILE",
+    ),
     ("a wrong port", f"{K8S}/base/arena.yaml", "containerPort: 50061", "containerPort: 50062", "ports are"),
     (
         "a probe at a wrong port",

@@ -108,7 +108,8 @@ impl TokenFile {
         }
     }
 
-    /// Replaces the file at `path`. A reader sees the old content or the new one.
+    /// Replaces the file at `path`. A reader sees the old content or the new one. The file keeps its mode
+    /// and its owner, whatever the umask: services of another user must be able to read it.
     pub fn save(&self, path: &Path) -> Result<(), TokenFileError> {
         let text = toml::to_string(self).map_err(|error| TokenFileError::Content {
             path: path.display().to_string(),
@@ -116,9 +117,15 @@ impl TokenFile {
         })?;
         let replace = || -> io::Result<()> {
             let new = path.with_extension("new");
-            let mut file = fs::File::create(&new)?;
+            // One that a crash left may not be writable.
+            match fs::remove_file(&new) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut file = fs::File::create_new(&new)?;
             file.write_all(HEADER.as_bytes())?;
             file.write_all(text.as_bytes())?;
+            keep_access(&file, path)?;
             file.sync_all()?;
             fs::rename(&new, path)
         };
@@ -196,9 +203,52 @@ fn io_error(action: &'static str, path: &Path, source: io::Error) -> TokenFileEr
     TokenFileError::Io { action, path: path.display().to_string(), source }
 }
 
+/// Gives a new file the mode and the owner of the file at `path`. Without such a file everybody may read
+/// it: it has no secrets.
+#[cfg(unix)]
+fn keep_access(file: &fs::File, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let Ok(known) = fs::metadata(path) else {
+        return file.set_permissions(fs::Permissions::from_mode(0o644));
+    };
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (known.uid(), known.gid()) {
+        // Only root can. For others, the mode decides who can read the file.
+        let _ = fchown(file, Some(known.uid()), Some(known.gid()));
+    }
+    file.set_permissions(known.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep_access(_: &fs::File, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_replaced_file_keeps_its_mode_and_a_new_one_can_be_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        let mut file = TokenFile::default();
+        file.save(&path).unwrap();
+        assert_eq!(mode(), 0o644);
+        for kept in [0o604, 0o444] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(kept)).unwrap();
+            file.create("gpu", Role::Actor, None).unwrap();
+            // As after a crash before the rename.
+            let left = folder.path().join("tokens.new");
+            fs::write(&left, "half").unwrap();
+            fs::set_permissions(&left, fs::Permissions::from_mode(0o400)).unwrap();
+            file.save(&path).unwrap();
+            assert_eq!((mode(), TokenFile::load(&path).unwrap()), (kept, file.clone()));
+        }
+    }
 
     #[test]
     fn tokens_are_created_revoked_and_read_back_without_their_secrets() {
