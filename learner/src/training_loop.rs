@@ -1,10 +1,10 @@
 //! The training thread, which trains on batches and makes generations.
 //!
 //! Every [`every_steps`](crate::config::TrainingStateConfig::every_steps) steps the network becomes
-//! a *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the
-//! [publisher](crate::publisher). Because of this order, a published generation number always means
-//! the same weights, even if the process is killed in between. The next start repeats the steps
-//! since the last saved state. The batches are the same if a single thread assembles them.
+//! a *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the [publisher].
+//! Because of this order, a published generation number always means the same weights, even if the
+//! process is killed in between. The next start repeats the steps since the last saved state. The
+//! batches are the same if a single thread assembles them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
