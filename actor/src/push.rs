@@ -4,9 +4,8 @@
 //! sent again after a reconnect. While the outbox is full, no game is received from the workers;
 //! their channel fills up and blocks them.
 //!
-//! The first connection is opened once the run of the pool is known, or a first game is finished: the run
-//! is known before any game if the arena names it. The learner can thus refuse an actor that follows
-//! the pool of another run.
+//! The first connection is opened once the run of the pool is known, so that the learner can refuse an
+//! actor of another run. A first game opens it too: an arena that names its run has named it by then.
 //!
 //! A stop has three steps within the drain time: receive the last games of the workers, send all
 //! games, and wait for the learner's answers.

@@ -45,7 +45,7 @@ impl PoolState {
         let unreadable = weights.unreadable();
         let run = Some(self.shared.id);
         let newest = checkpoints.last().cloned();
-        // Nobody plays the weights of a rejected candidate, unless they are the newest.
+        // Actors play the newest weights, whatever their status. Other rejected weights are unused.
         let is_used = |row: &&Checkpoint| {
             row.status != CheckpointStatus::Rejected || newest.as_ref() == Some(*row)
         };

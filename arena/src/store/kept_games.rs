@@ -120,8 +120,8 @@ impl<F: SegmentFile> KeptGames<F> {
         let used: u64 = self.places.values().map(|place| place.end - place.start).sum();
         if self.length > 2 * used + SLACK {
             match self.rewrite(disk) {
-                // The file stays whole and the next call tries again. The caller goes on to remove
-                // other files, which makes room.
+                // The old file is unchanged, and the next call rewrites it. An error would keep the
+                // caller from removing other files, which frees space.
                 Err(error) if error.is_passing() => {
                     tracing::warn!(%error, "a file of games keeps its unused bytes");
                 }

@@ -160,7 +160,7 @@ impl GameVisitor for Run<'_> {
             let lineups = schedule::checked_lineups("--check-games", check_games, 2, seats);
             lineups.map_err(Failure::usage)?;
         }
-        // Between whole bounds, a trial shows whether the option takes other numbers.
+        // The points of a trial lie between the bounds, where values may have fractions.
         let first = tuned.tuner(header, tuned.start.clone(), 0).trial();
         for point in tuned.corners().iter().chain([&tuned.start, &first.plus, &first.minus]) {
             sides.players(&[tuned.name(point)])?;

@@ -21,8 +21,7 @@ pub(super) const TEMPORARY: &str = "tmp-";
 /// Folder of the states in the directory of the learner.
 pub(crate) const FOLDER: &str = "training-states";
 
-/// Adds a path to the error of a read. A file that is missing from a state is damage: reading it
-/// again cannot succeed.
+/// Adds a path to the error of a read. A missing file is damage, because a later read fails too.
 fn unread(path: &Path) -> impl FnOnce(io::Error) -> TrainingStateError + '_ {
     move |source| match source.kind() {
         // A state that was removed meanwhile has no folder.
