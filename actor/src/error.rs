@@ -32,9 +32,14 @@ pub enum ActorError {
     /// A playing thread stopped with an error; the log has the cause.
     #[error("a playing thread stopped; see the log line before this one")]
     Worker,
-    /// The learner permanently refuses this actor.
-    #[error("the learner refuses this actor: {0}")]
-    Refused(String),
+    /// A service permanently refuses this actor.
+    #[error("the {service} refuses this actor: {message}")]
+    Refused {
+        /// The service: the arena or the learner.
+        service: &'static str,
+        /// The message of the service.
+        message: String,
+    },
     /// The arena at the address belongs to another run than at the start.
     #[error(
         "the arena belongs to run {found}, and this actor has played for run {first}; start it again to \
@@ -55,7 +60,7 @@ impl ActorError {
             Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => {
                 ExitStatus::BadConfiguration
             }
-            Self::Refused(_) | Self::OtherRun { .. } => ExitStatus::Unavailable,
+            Self::Refused { .. } | Self::OtherRun { .. } => ExitStatus::Unavailable,
             Self::Thread(_) | Self::Worker => ExitStatus::Bug,
         }
     }

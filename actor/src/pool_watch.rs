@@ -3,7 +3,8 @@
 //! The arena streams every change of the pool. If the stream breaks, the watcher reconnects with
 //! growing delays, and games continue with the last roster. The first roster needs the newest
 //! weights. An arena of another run ends the watcher and the actor, because the learner is that of the
-//! first run. A pool member whose weights cannot be loaded is left out and tried again. Weights that
+//! first run. So does an arena that refuses the token or certificate at the start: without its answer
+//! nothing is played or pushed. Later the learner, which has the same tokens, decides. A pool member whose weights cannot be loaded is left out and tried again. Weights that
 //! the arena has lost are returned from the cache.
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use ouro_service::{Backoff, identity};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tonic::Code;
 use tracing::{info, warn};
 
 use crate::counters::ActorCounters;
@@ -58,8 +60,9 @@ enum StreamError {
 type Contents = (ContentHash, Vec<(ContentHash, Option<f64>)>, u32);
 
 impl PoolWatcher {
-    /// Follows the pool until `stop`, sending each changed roster. Cancels `stop` and fails if another run
-    /// has taken the place of the first at the arena's address.
+    /// Follows the pool until `stop`, sending each changed roster. Cancels `stop` and fails if the arena
+    /// refuses this actor at the start, or if another run has taken the place of the first at the arena's
+    /// address.
     pub(crate) async fn run(mut self) -> Result<(), ActorError> {
         let stop = self.stop.clone();
         tokio::select! {
@@ -71,18 +74,24 @@ impl PoolWatcher {
         }
     }
 
-    /// Follows streams until the future is dropped, or until an arena of another run answers.
+    /// Follows streams until the future is dropped or the actor must end.
     async fn follow(&mut self) -> ActorError {
         let mut last = None;
+        let mut has_answered = false;
         let mut backoff = Backoff::default();
         loop {
             let started = Instant::now();
-            let ended = self.stream(&mut last).await;
+            let ended = self.stream(&mut last, &mut has_answered).await;
             self.counters.set_arena(false);
             match ended {
                 Ok(()) => backoff.reset(),
                 Err(StreamError::OtherRun { first, found }) => {
                     return ActorError::OtherRun { first, found };
+                }
+                Err(StreamError::Arena(ArenaError::Refused { code, message }))
+                    if !has_answered && is_denied(code) =>
+                {
+                    return ActorError::Refused { service: "arena", message };
                 }
                 Err(error) => {
                     let kept = last.is_some();
@@ -96,10 +105,16 @@ impl PoolWatcher {
         }
     }
 
-    /// Follows one stream. Returns `Ok` if the stream must be reopened immediately.
-    async fn stream(&mut self, last: &mut Option<Contents>) -> Result<(), StreamError> {
+    /// Follows one stream and sets `has_answered` at its first snapshot. Returns `Ok` if the stream must
+    /// be reopened immediately.
+    async fn stream(
+        &mut self,
+        last: &mut Option<Contents>,
+        has_answered: &mut bool,
+    ) -> Result<(), StreamError> {
         let mut changes = self.arena.watch_pool().await?;
         let mut snapshot = next(&mut changes).await?;
+        *has_answered = true;
         self.counters.set_arena(true);
         if let Some(found) = snapshot.run {
             let first = self.run.borrow().unwrap_or(found);
@@ -183,6 +198,11 @@ impl PoolWatcher {
         }
         missing == 0
     }
+}
+
+/// Whether the arena does not accept the token or certificate of this actor.
+fn is_denied(code: Code) -> bool {
+    matches!(code, Code::Unauthenticated | Code::PermissionDenied)
 }
 
 async fn next(changes: &mut PoolWatch) -> Result<PoolSnapshot, ArenaError> {

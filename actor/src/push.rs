@@ -177,9 +177,9 @@ impl Pusher {
                 Err(error) => {
                     let has_new_token = error.is_unauthenticated()
                         && presented(&self.credential) != self.progress.presented;
-                    if let Some(refusal) = error.refusal().filter(|_| !has_new_token) {
+                    if let Some(message) = error.refusal().filter(|_| !has_new_token) {
                         self.stop.cancel();
-                        return Err(ActorError::Refused(refusal));
+                        return Err(ActorError::Refused { service: "learner", message });
                     }
                     warn!(%error, unanswered = self.outbox.len(), "lost the learner; trying again");
                 }

@@ -219,6 +219,27 @@ async fn an_arena_of_another_run_ends_the_actor_and_changes_no_roster() {
 }
 
 #[tokio::test]
+async fn a_refusal_of_the_arena_ends_the_actor_only_before_its_first_answer() {
+    let refuses = || Err(Status::unauthenticated("this token is not valid here"));
+    let mut running = start().await;
+    running.stream().await.send(refuses()).await.unwrap();
+    let ended = running.watcher.await.unwrap().unwrap_err();
+    let expected = "the arena refuses this actor: this token is not valid here";
+    assert_eq!(ended.to_string(), expected);
+    assert!(running.stop.is_cancelled());
+
+    let mut running = start().await;
+    running.add(file(3));
+    // An answer without weights is one as well.
+    let first = running.stream().await;
+    first.send(Ok(v1::WatchPoolResponse::default())).await.unwrap();
+    first.send(refuses()).await.unwrap();
+    running.stream().await.send(snapshot(3, &[])).await.unwrap();
+    assert_eq!(running.next().await, (3, vec![]));
+    assert!(!running.stop.is_cancelled());
+}
+
+#[tokio::test]
 async fn weights_that_the_arena_has_lost_are_returned_from_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let now = std::time::SystemTime::now();
