@@ -130,6 +130,9 @@ pub enum CallError {
     /// The client paused too long during an upload.
     #[error("no chunk arrived for {0:?}; publish again")]
     Idle(Duration),
+    /// The client paused too long during a download.
+    #[error("no chunk was read for {0:?}; fetch again")]
+    Unread(Duration),
     /// Too many uploads are queued for a slot, or the slot did not become free in time.
     #[error("up to {0} uploads wait for a slot; publish again later")]
     Busy(usize),
@@ -290,7 +293,7 @@ impl IntoStatus for CallError {
                 | ChunkError::TooFew { .. }
                 | ChunkError::Hash { .. } => Code::InvalidArgument,
             },
-            Self::Idle(_) | Self::Slow(_) => Code::DeadlineExceeded,
+            Self::Idle(_) | Self::Unread(_) | Self::Slow(_) => Code::DeadlineExceeded,
             Self::Busy(_) => Code::ResourceExhausted,
             Self::Broken(status) => status.code(),
             Self::ForeignGame { .. } | Self::ForeignSpec(_) => Code::FailedPrecondition,
@@ -356,6 +359,7 @@ mod tests {
             (chunk(ChunkError::TooFew { got: 0, announced: 1 }), Code::InvalidArgument),
             (chunk(ChunkError::Hash { got: hash, announced: hash }), Code::InvalidArgument),
             (CallError::Idle(Duration::from_secs(1)), Code::DeadlineExceeded),
+            (CallError::Unread(Duration::from_secs(1)), Code::DeadlineExceeded),
             (CallError::Slow(Duration::from_secs(1)), Code::DeadlineExceeded),
             (CallError::Busy(16), Code::ResourceExhausted),
             (CallError::Broken(Status::cancelled("gone")), Code::Cancelled),

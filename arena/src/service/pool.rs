@@ -2,8 +2,8 @@
 //!
 //! Uploads and downloads hold whole files in memory. Semaphores bound their number, and further
 //! calls are queued. An upload takes its slot after its first chunk, so a client that only
-//! announces a file blocks no other client. The queue for upload slots is short. A transfer has a
-//! deadline, so a slow client holds its slot for a bounded time.
+//! announces a file blocks no other client. The queue for upload slots is short. A transfer ends if it
+//! pauses too long or is too slow as a whole, so a client holds its slot for a bounded time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,7 +35,12 @@ use crate::state::{ArenaState, Offer};
 /// time instead of at the deadline of the transfer.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Minimum mean rate of an upload, in bytes per second. [`IDLE`] is added to the resulting time.
+/// Maximum pause before a client takes the next chunk of a download, also after the last one. At the
+/// minimum rate a chunk takes 16 seconds.
+const UNREAD: Duration = Duration::from_secs(30);
+
+/// Minimum mean rate of a transfer, in bytes per second. [`IDLE`] or [`UNREAD`] is added to the
+/// resulting time.
 const LEAST_RATE: u64 = 64 << 10;
 
 impl Handlers {
@@ -69,7 +74,7 @@ impl Handlers {
         let bytes = if is_complete {
             assembly.finish()?
         } else {
-            incoming(&mut parts, assembly, upload_time(header.size_bytes)).await?
+            incoming(&mut parts, assembly, transfer_time(header.size_bytes, IDLE)).await?
         };
         let offer = Offer {
             hash,
@@ -92,7 +97,8 @@ impl Handlers {
         let slot = slot.map_err(|_| CallError::Stopping)?;
         let read = move |state: &ArenaState| state.read_weights(hash).map(|file| (file, slot));
         let (file, slot) = self.blocking(read).await?;
-        Ok(outgoing(file.into(), slot, TRANSFER_TIMEOUT))
+        let limit = transfer_time(file.len() as u64, UNREAD);
+        Ok(outgoing(file.into(), slot, UNREAD, limit))
     }
 }
 
@@ -121,37 +127,49 @@ async fn push_next(
     Ok(true)
 }
 
-/// Maximum time for an upload of `bytes` bytes.
-fn upload_time(bytes: u64) -> Duration {
-    TRANSFER_TIMEOUT.min(IDLE + Duration::from_secs(bytes / LEAST_RATE))
+/// Maximum time for a transfer of `bytes` bytes: `idle`, and their time at the minimum rate.
+fn transfer_time(bytes: u64, idle: Duration) -> Duration {
+    TRANSFER_TIMEOUT.min(idle + Duration::from_secs(bytes / LEAST_RATE))
 }
 
 /// A file as a stream of chunks.
 ///
 /// A separate task feeds the stream, because a stream is not polled while its client does not read.
-/// File and slot are released when all chunks are read, when the stream is dropped, or when `limit`
-/// has passed.
-fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, limit: Duration) -> Chunks {
+/// File and slot are released when all chunks are taken, when the stream is dropped, when a chunk is
+/// not taken for `idle`, or when `limit` has passed.
+fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, idle: Duration, limit: Duration) -> Chunks {
     let (sender, receiver) = mpsc::channel(1);
     let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
-        let feed = async {
-            for chunk in chunks::split(file) {
-                if sender.send(Ok(v1::FetchCheckpointResponse { chunk })).await.is_err() {
-                    return;
-                }
-            }
-        };
-        if tokio::time::timeout(limit, feed).await.is_err() {
-            drop(slot);
+        let fed = tokio::time::timeout(limit, feed(&sender, file, idle)).await;
+        drop(slot);
+        if let Err(error) = fed.unwrap_or(Err(CallError::Slow(limit))) {
             // This send lasts until the client reads or disconnects; meanwhile only one chunk is
             // held.
-            let _ = sender.send(Err(CallError::Slow(limit).status())).await;
+            let _ = sender.send(Err(error.status())).await;
         }
     }));
     Box::pin(ReceiverStream::new(receiver).map(move |message| {
         let _owned = &feeder;
         message
     }))
+}
+
+/// Sends the chunks of a file. Returns when the last one is taken or the receiver is dropped.
+async fn feed(
+    sender: &mpsc::Sender<Result<v1::FetchCheckpointResponse, Status>>,
+    file: Bytes,
+    idle: Duration,
+) -> Result<(), CallError> {
+    let mut parts = chunks::split(file);
+    loop {
+        // The channel has room for one message, so there is room once the last one is taken.
+        let room = tokio::time::timeout(idle, sender.reserve()).await;
+        let Ok(permit) = room.map_err(|_| CallError::Unread(idle))? else { return Ok(()) };
+        let Some(part) = parts.next() else { return Ok(()) };
+        // A copy: parts share the memory of the whole file, and an unread one outlasts the slot.
+        let chunk = Bytes::copy_from_slice(&part);
+        permit.send(Ok(v1::FetchCheckpointResponse { chunk }));
+    }
 }
 
 /// The next part of an upload; `None` at its end.
@@ -269,13 +287,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_read_loses_its_slot_and_gets_an_error() {
+        let (none, long) = (Duration::ZERO, TRANSFER_TIMEOUT);
+        let unread = "no chunk was read for 0ns; fetch again";
+        let slow = "the transfer took longer than 0ns; try again";
+        for (idle, limit, message) in [(none, long, unread), (long, none, slow)] {
+            let downloads = Arc::new(Semaphore::new(1));
+            let kept = file();
+            let mut stream = outgoing(kept.clone(), slot(&downloads).await, idle, limit);
+            // The slot is free again although the client has read nothing, and so is the file.
+            drop(slot(&downloads).await);
+            assert!(kept.is_unique());
+            assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
+            let error = stream.next().await.unwrap().unwrap_err();
+            assert_eq!((error.code(), error.message()), (Code::DeadlineExceeded, message));
+            assert!(stream.next().await.is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_download_holds_its_slot_until_its_last_chunk_is_taken() {
         let downloads = Arc::new(Semaphore::new(1));
-        let mut stream = outgoing(file(), slot(&downloads).await, Duration::ZERO);
-        // The slot is free again although the client has read nothing.
+        let (small, long) = (file().slice(..1), TRANSFER_TIMEOUT);
+        let mut stream = outgoing(small, slot(&downloads).await, long, long);
+        // The only chunk is sent, but not taken.
+        tokio::task::yield_now().await;
+        assert_eq!(downloads.available_permits(), 0);
+        assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), 1);
         drop(slot(&downloads).await);
-        assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), CHUNK_BYTES);
-        assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
-        assert!(stream.next().await.is_none());
     }
 
     #[tokio::test]
@@ -293,10 +331,11 @@ mod tests {
     #[tokio::test]
     async fn a_download_that_is_read_or_dropped_releases_its_slot() {
         let downloads = Arc::new(Semaphore::new(1));
-        let stream = outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT);
+        let long = TRANSFER_TIMEOUT;
+        let stream = outgoing(file(), slot(&downloads).await, long, long);
         let sizes: Vec<usize> = stream.map(|message| message.unwrap().chunk.len()).collect().await;
         assert_eq!(sizes, [CHUNK_BYTES; 3]);
-        drop(outgoing(file(), slot(&downloads).await, TRANSFER_TIMEOUT));
+        drop(outgoing(file(), slot(&downloads).await, long, long));
         drop(slot(&downloads).await);
     }
 }

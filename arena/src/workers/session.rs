@@ -116,8 +116,10 @@ impl ClusterSource for Session<'_> {
         {
             // The same cluster under a new number replaces its job: the games are equal.
             match self.held.insert(cluster.cluster, id) {
-                Some(old) => self.leases.remove(old),
                 None => taken.push(cluster),
+                // The same job, claimed again after its lease ran out, goes on with its new lease.
+                Some(old) if old == id => {}
+                Some(old) => self.leases.remove(old),
             }
         }
         taken

@@ -14,8 +14,21 @@ def check(root: Path, facts: Facts, problems: Problems) -> None:
     for path in sorted(root.glob("deploy/compose*.yaml")):
         for name, service in yaml.safe_load(path.read_text())["services"].items():
             check_service(f"{path.name}: {name}", name, service, facts, problems)
+    check_tls(root, problems)
     for name in sorted(set(re.findall(r"\b(OURO_\w+)=", facts.text("deploy/Dockerfile")))):
         problems.expect(name in facts.all_variables, f"Dockerfile: no program knows the variable {name}")
+
+
+def check_tls(root: Path, problems: Problems) -> None:
+    """Every service that calls others, or is called, needs a certificate once one of them has TLS."""
+    services = {
+        name: yaml.safe_load((root / "deploy" / name).read_text())["services"]
+        for name in ("compose.yaml", "compose.tls.yaml")
+    }
+    for name, service in services["compose.yaml"].items():
+        if "OURO_ARENA" in service.get("environment", {}):
+            own = services["compose.tls.yaml"].get(name, {}).get("environment", {})
+            problems.expect("OURO_TLS_CERTIFICATE" in own, f"compose.tls.yaml: {name} has no certificate")
 
 
 def check_service(where: str, name: str, service: dict, facts: Facts, problems: Problems) -> None:

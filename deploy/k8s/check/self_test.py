@@ -62,6 +62,13 @@ MISTAKES = [
         "OURO_CACHED",
         "variable OURO_CACHED",
     ),
+    (
+        "a service without a certificate beside others with TLS",
+        "deploy/compose.tls.yaml",
+        "  ouro:\n    environment: *tls",
+        "  ouro:\n    environment: {}",
+        "ouro has no certificate",
+    ),
     ("an unknown flag", f"{K8S}/base/verify.yaml", "args: [check, ", "args: [check, --deep, ", "flag --deep"),
     (
         "an unknown metric",
