@@ -96,9 +96,13 @@ impl Purge {
             text.push_str("all games of these actors were purged before\n");
         }
         text.push_str("no start uses these games; weights that were trained on them stay\n");
-        let token = name.split('.').next().unwrap_or(name);
+        // The token of `a.b` has the name `a.b` or `a`.
+        let (token, list) = match self.token || !name.contains('.') {
+            true => (name.as_str(), ""),
+            false => ("NAME", ", with a NAME of ouro token list"),
+        };
         text.push_str(&format!(
-            "new games are accepted until the token is revoked: ouro token revoke {token}\n"
+            "new games are accepted until the token is revoked: ouro token revoke {token}{list}\n"
         ));
         output.result(&purges.iter().map(purged).collect::<Vec<_>>(), text)?;
         Ok(ExitCode::SUCCESS)

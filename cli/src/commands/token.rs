@@ -22,8 +22,9 @@ use crate::output::Output;
 pub(crate) enum Token {
     /// Create a token and print it. Nothing can show it again.
     ///
-    /// Several actors may share a token named NAME as actors NAME.1, NAME.2 or the like. A second
-    /// token for the same name lets its holder change over before `revoke --keep-newest`.
+    /// Several actors may share a token named NAME as actors NAME.1, NAME.2 or the like, which then get
+    /// no tokens of their own. A second token for the same name lets its holder change over before
+    /// `revoke --keep-newest`.
     Create {
         /// Name of the holder: 1 to 64 letters, digits, `.`, `_` or `-`.
         name: String,
@@ -144,6 +145,7 @@ fn failure(error: TokenFileError) -> Failure {
         TokenFileError::Io { .. } => Failure::io(error),
         TokenFileError::Content { .. } => Failure::data(error),
         TokenFileError::OtherRole { .. }
+        | TokenFileError::Overlap { .. }
         | TokenFileError::Unknown(_)
         | TokenFileError::Token(_) => Failure::usage(error),
     }

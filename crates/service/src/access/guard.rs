@@ -147,6 +147,11 @@ impl Guard {
     }
 
     fn replace(&self, file: TokenFile) {
+        if let Some((wide, narrow)) = file.overlap() {
+            tracing::warn!(
+                "the token of {wide} may act as {narrow}, which has a token; revoke one"
+            );
+        }
         let mut tokens = self.0.tokens.write().unwrap_or_else(PoisonError::into_inner);
         tokens.replace(file.tokens);
     }

@@ -73,9 +73,7 @@ impl Identity {
     /// Whether the holder may act under `name`: its own name, or `OWN.REST` for one of a group that
     /// shares the credential. An admin may use every name.
     pub fn may_be(&self, name: &str) -> bool {
-        let rest = name.strip_prefix(self.name());
-        self.role() == Role::Admin
-            || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        self.role() == Role::Admin || includes(self.name(), name)
     }
 
     /// Counts a message that no working client sends. After too many the credential is refused for
@@ -112,6 +110,11 @@ impl Identity {
     pub(super) fn quota(&self) -> &Arc<Quota> {
         &self.0.quota
     }
+}
+
+/// Whether the credential of an actor `own` is one of actor `name` as well.
+pub(super) fn includes(own: &str, name: &str) -> bool {
+    name.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The status of a call of a credential that sent too many invalid messages.

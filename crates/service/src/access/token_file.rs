@@ -1,5 +1,6 @@
 //! The file of tokens that a service accepts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::identity::includes;
 use super::role::Role;
 use super::token::{Token, TokenError, check_name, is_hex};
 use crate::files::read_regular;
@@ -74,6 +76,17 @@ pub enum TokenFileError {
         name: String,
         /// Its role.
         known: Role,
+    },
+    /// A token of one name could act under the other name.
+    #[error(
+        "an actor's token of {wide} may act as {narrow} as well, and only one of them may have tokens; \
+         choose another name"
+    )]
+    Overlap {
+        /// The shorter name.
+        wide: String,
+        /// The longer name.
+        narrow: String,
     },
     /// No token has the name.
     #[error("{0} has no token")]
@@ -143,6 +156,9 @@ impl TokenFile {
         if let Some(known) = self.tokens.iter().find(|one| one.name == name && one.role != role) {
             return Err(TokenFileError::OtherRole { name: name.to_owned(), known: known.role });
         }
+        if role == Role::Actor {
+            self.check_overlap(name)?;
+        }
         let token = Token::create(name)?;
         let created = now();
         self.tokens.push(StoredToken {
@@ -153,6 +169,19 @@ impl TokenFile {
             expires: days.map(|days| created + u64::from(days) * DAY),
         });
         Ok(token)
+    }
+
+    /// Refuses a name for an actor that a token of another actor includes, or that includes another.
+    fn check_overlap(&self, name: &str) -> Result<(), TokenFileError> {
+        for token in self.tokens.iter().filter(|token| token.role == Role::Actor) {
+            for (wide, narrow) in [(&*token.name, name), (name, &*token.name)] {
+                if wide != narrow && includes(wide, narrow) {
+                    let (wide, narrow) = (wide.to_owned(), narrow.to_owned());
+                    return Err(TokenFileError::Overlap { wide, narrow });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Removes the tokens of `name`, except the newest if `keep_newest`. Returns how many went.
@@ -168,6 +197,17 @@ impl TokenFile {
             stays
         });
         Ok(before - self.tokens.len())
+    }
+
+    /// Names of actors of which the first may act as the second. [`create`](Self::create) makes none, but
+    /// a file from before or from an editor may have them.
+    pub(super) fn overlap(&self) -> Option<(&str, &str)> {
+        let actors = self.tokens.iter().filter(|token| token.role == Role::Actor);
+        let names: BTreeSet<&str> = actors.map(|token| token.name.as_str()).collect();
+        names.iter().find_map(|&narrow| {
+            let mut prefixes = narrow.match_indices('.').map(|(dot, _)| &narrow[..dot]);
+            Some((prefixes.find(|prefix| names.contains(prefix))?, narrow))
+        })
     }
 
     /// The problem with the content, if there is one.
@@ -277,6 +317,33 @@ mod tests {
         assert_eq!(read.revoke("gpu", false).unwrap_err().to_string(), "gpu has no token");
         let other = read.create("me", Role::Admin, None).unwrap_err().to_string();
         assert!(other.starts_with("me is reader already; "), "{other}");
+    }
+
+    #[test]
+    fn no_two_actors_get_tokens_if_one_may_act_as_the_other() {
+        let mut file = TokenFile::default();
+        file.create("gpu", Role::Actor, None).unwrap();
+        file.create("lab.a.1", Role::Actor, None).unwrap();
+        for (name, wide, narrow) in [("gpu.1", "gpu", "gpu.1"), ("lab.a", "lab.a", "lab.a.1")] {
+            let error = file.create(name, Role::Actor, None).unwrap_err().to_string();
+            let expected = format!("an actor's token of {wide} may act as {narrow} as well, ");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        // Roles without names of actors, names that only begin alike, and a second token of a name.
+        file.create("gpu.2", Role::Reader, None).unwrap();
+        for name in ["gpus", "lab.a.2", "gpu"] {
+            file.create(name, Role::Actor, None).unwrap();
+        }
+        assert_eq!(file.overlap(), None);
+        // A file from before is read, and its tokens can be revoked.
+        file.tokens[1].name = "gpu.3".to_owned();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        file.save(&path).unwrap();
+        let mut read = TokenFile::load(&path).unwrap();
+        assert_eq!(read.overlap(), Some(("gpu", "gpu.3")));
+        read.revoke("gpu.3", false).unwrap();
+        assert_eq!(read.overlap(), None);
     }
 
     #[test]
