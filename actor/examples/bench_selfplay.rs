@@ -140,6 +140,7 @@ impl Arguments {
         let (elapsed, now) = (start.elapsed(), worker.stats());
         let done = WorkerStats {
             games: now.games - before.games,
+            dropped: now.dropped - before.dropped,
             moves: now.moves - before.moves,
             simulations: now.simulations - before.simulations,
             evaluations: now.evaluations - before.evaluations,

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use ouro_net::Generation;
 
 use ouro_replay::{RefusalReason, Trajectory};
+use tracing::warn;
 
 use crate::worker::WorkerStats;
 
@@ -28,6 +29,7 @@ const REASONS: [RefusalReason; RefusalReason::ALL.len() + 1] = {
 #[derive(Debug, Default)]
 pub struct ActorCounters {
     games: AtomicU64,
+    dropped: AtomicU64,
     moves: AtomicU64,
     simulations: AtomicU64,
     evaluations: AtomicU64,
@@ -108,12 +110,25 @@ impl ActorCounters {
         }
     }
 
-    /// Adds the difference of two statistics of a worker.
+    /// Adds the difference of two statistics of a worker. Warns at the first dropped game and each time
+    /// their number doubles.
     pub(crate) fn add(&self, before: &WorkerStats, now: &WorkerStats) {
         let add = |count: &AtomicU64, before: u64, now: u64| {
             count.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
         };
         add(&self.games, before.games, now.games);
+        let dropped = now.dropped.saturating_sub(before.dropped);
+        let earlier = self.dropped.fetch_add(dropped, Ordering::Relaxed);
+        let dropped = earlier + dropped;
+        if earlier.checked_ilog2() < dropped.checked_ilog2() {
+            let games = self.games();
+            warn!(
+                dropped,
+                games,
+                "games without a full search, or cut off without an estimate, are not sent; raise \
+                 actor.search.fast.full_share or actor.max_plies"
+            );
+        }
         add(&self.moves, before.moves, now.moves);
         add(&self.simulations, before.simulations, now.simulations);
         add(&self.evaluations, before.evaluations, now.evaluations);
@@ -212,6 +227,7 @@ mod tests {
         let counters = ActorCounters::default();
         let first = WorkerStats {
             games: 1,
+            dropped: 1,
             moves: 9,
             simulations: 90,
             evaluations: 60,
@@ -219,7 +235,7 @@ mod tests {
             room: 120,
         };
         counters.add(&WorkerStats::default(), &first);
-        let second = WorkerStats { games: 3, evaluations: 90, room: 240, ..first };
+        let second = WorkerStats { games: 3, dropped: 2, evaluations: 90, room: 240, ..first };
         counters.add(&first, &second);
         counters.finished(&played(4), Generation(4));
         counters.finished(&played(4), Generation(7));
@@ -241,6 +257,7 @@ mod tests {
         };
         assert_eq!(counters.snapshot(), expected);
         assert_eq!((counters.games(), counters.moves()), (3, 9));
+        assert_eq!(counters.dropped.load(Ordering::Relaxed), 2);
         let refused: Vec<_> =
             counters.refused_by_reason().filter(|(_, count)| *count > 0).collect();
         assert_eq!(refused, [("stale", 1)]);

@@ -54,6 +54,9 @@ const STABLE_CONNECTION: Duration = Duration::from_secs(10);
 /// Maximum pause of one acknowledgement. Longer requests are shortened to it.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
+/// Maximum time after a drain for the threads to end, so that the games they hold are counted.
+const LAST_GAMES: Duration = Duration::from_secs(1);
+
 /// Error that ends a connection.
 #[derive(Debug, thiserror::Error)]
 enum ConnectionError {
@@ -191,7 +194,7 @@ impl Pusher {
                 break;
             }
         }
-        let unanswered = self.outbox.len();
+        let unanswered = self.outbox.len() + self.count_rest().await;
         if unanswered > 0 {
             warn!(unanswered, "stopping without the learner's answer");
         }
@@ -210,6 +213,19 @@ impl Pusher {
                 game = self.games.recv(), if self.takes_games() => self.take(game),
             }
         }
+    }
+
+    /// Counts the finished games that the threads still hold. They are lost.
+    async fn count_rest(&mut self) -> usize {
+        let end = Instant::now() + LAST_GAMES;
+        let mut games = 0;
+        while !self.progress.is_drained {
+            match tokio::time::timeout_at(end, self.games.recv()).await {
+                Ok(Some(_)) => games += 1,
+                Ok(None) | Err(_) => break,
+            }
+        }
+        games
     }
 
     /// Whether all games were received and answered.
@@ -282,6 +298,7 @@ impl Pusher {
                 opened = &mut opening => break opened?,
                 () = at(self.progress.deadline) => return Err(ConnectionError::TimeIsOver),
                 () = self.stop.cancelled(), if self.progress.deadline.is_none() => self.start_stop(),
+                game = self.games.recv(), if self.takes_games() => self.take(game),
             }
         };
         let Welcome { epoch, watermark, newest_generation, refused } = &session.welcome;

@@ -378,6 +378,35 @@ async fn a_reconnect_names_the_first_run_that_was_known() {
 }
 
 #[tokio::test]
+async fn games_are_received_while_the_learner_has_not_welcomed_the_actor() {
+    let mut running = start_with(3, Duration::ZERO).await;
+    let _silent = running.connection().await;
+    let received = async {
+        while running.counters.snapshot().unanswered < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), received).await.unwrap();
+    running.end();
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 3);
+}
+
+#[tokio::test]
+async fn games_that_a_full_outbox_left_to_the_threads_count_as_unanswered() {
+    let mut running = start_with(2, Duration::ZERO).await;
+    let mut connection = running.connection().await;
+    connection.welcome(None, 77, 0).await;
+    for _ in 0..2 {
+        connection.game().await;
+    }
+    for game in some_games(2) {
+        running.games.as_ref().unwrap().send(game).await.unwrap();
+    }
+    running.end();
+    assert_eq!(running.pusher.await.unwrap().unwrap(), 4);
+}
+
+#[tokio::test]
 async fn a_game_is_on_the_wire_as_it_was_played() {
     let mut running = start(1).await;
     let mut connection = running.connection().await;

@@ -28,6 +28,8 @@ pub(crate) struct PlayTime {
 pub struct WorkerStats {
     /// Games finished.
     pub games: u64,
+    /// Finished games that were dropped because nothing can be learned from them.
+    pub dropped: u64,
     /// Moves decided, one for each mover of a ply.
     pub moves: u64,
     /// Simulations of all searches.

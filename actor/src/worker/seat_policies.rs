@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ouro_game::Game;
 use ouro_net::{ContentHash, Generation};
 use ouro_players::{NetEvaluator, NetPlayer, Selection};
-use ouro_search::{Cached, Evaluator, Scheduler, Search, SearchConfig};
+use ouro_search::{Cached, Scheduler, Search, SearchConfig};
 
 use super::error::WorkerError;
 use super::finished::WorkerStats;
@@ -37,7 +37,7 @@ pub(super) enum PolicyKind<G: Game> {
 
 /// Trees with a common evaluator, at most one for each game.
 pub(super) struct Trees<G: Game> {
-    evaluator: Box<dyn Evaluator<G>>,
+    evaluator: Cached<G, NetEvaluator>,
     scheduler: Scheduler<G>,
     searches: Vec<Search<G>>,
     /// For each search, the slot of its game.
@@ -50,7 +50,7 @@ impl<G: Game> Trees<G> {
     /// Evaluates one batch of leaves.
     pub(super) fn step(&mut self, game: &G, stats: &mut WorkerStats) {
         let Self { evaluator, scheduler, searches, .. } = self;
-        let leaves = scheduler.step(game, searches, evaluator.as_mut()).leaves;
+        let leaves = scheduler.step(game, searches, evaluator).leaves;
         if leaves > 0 {
             stats.evaluations += leaves as u64;
             stats.batches += 1;
@@ -91,7 +91,7 @@ pub(super) struct SeatPolicies<G: Game> {
     games: usize,
     batch: usize,
     epsilon: f32,
-    /// Size of the evaluation cache of each learning policy, in positions.
+    /// Size of the evaluation cache of the newest learning policy, in positions.
     remembered: usize,
 }
 
@@ -163,6 +163,9 @@ impl<G: Game> SeatPolicies<G> {
             policy.held += 1;
             return Ok(SeatPolicyId(index));
         }
+        if learns {
+            self.free_caches();
+        }
         let kind = self.kind(game, entry, learns)?;
         let Entry { hash, generation, .. } = *entry;
         let policy = Some(SeatPolicy { hash, generation, learns, held: 1, kind });
@@ -179,8 +182,10 @@ impl<G: Game> SeatPolicies<G> {
         let engine = Arc::clone(&entry.engine);
         if let Some([config, _]) = &self.configs {
             let net = NetEvaluator::new(&name, engine, game)?.with_draw(config.draw);
+            // Only policies of learning seats get an evaluation cache, because many games share them.
+            let remembered = if learns { self.remembered } else { 0 };
             return Ok(PolicyKind::Search(Box::new(Trees {
-                evaluator: self.evaluator(net, learns),
+                evaluator: Cached::new(net, remembered),
                 scheduler: Scheduler::new(self.batch),
                 searches: Vec::new(),
                 games: Vec::new(),
@@ -195,13 +200,14 @@ impl<G: Game> SeatPolicies<G> {
         Ok(PolicyKind::Network(Box::new(NetPlayer::new(name, engine, selection, game)?)))
     }
 
-    /// The evaluator of a policy. Only policies of learning seats get an evaluation cache, because
-    /// many games share them.
-    fn evaluator(&self, net: NetEvaluator, learns: bool) -> Box<dyn Evaluator<G>> {
-        if learns && self.remembered > 0 {
-            return Box::new(Cached::new(net, self.remembered));
+    /// Frees the evaluation caches. The check of memory counts one per thread, and it goes to the newest
+    /// weights. The last games of older weights evaluate every leaf instead.
+    fn free_caches(&mut self) {
+        for policy in self.list.iter_mut().flatten() {
+            if let PolicyKind::Search(trees) = &mut policy.kind {
+                trees.evaluator.free();
+            }
         }
-        Box::new(net)
     }
 
     /// Releases one seat. The last release drops the policy.
@@ -253,5 +259,15 @@ impl<G: Game> SeatPolicies<G> {
             PolicyKind::Network(_) => 0,
         });
         (policies.clone().count(), trees.sum(), self.spare.iter().map(Vec::len).sum())
+    }
+
+    /// Generations of the policies with an evaluation cache, and its slots.
+    pub(super) fn caches(&self) -> Vec<(Generation, usize)> {
+        let policies = self.list.iter().flatten();
+        let slots = policies.filter_map(|policy| match &policy.kind {
+            PolicyKind::Search(trees) => Some((policy.generation, trees.evaluator.slots())),
+            PolicyKind::Network(_) => None,
+        });
+        slots.filter(|&(_, slots)| slots > 0).collect()
     }
 }

@@ -357,7 +357,10 @@ impl<G: Game> Shared<G> {
         self.stats.games += 1;
         let WorkerSettings { demonstrations, search, .. } = &self.settings;
         let draw = search.as_ref().map_or(0.0, |search| search.draw);
-        active.into_finished(&self.game, &self.config, demonstrations.discount, draw)
+        let finished =
+            active.into_finished(&self.game, &self.config, demonstrations.discount, draw);
+        self.stats.dropped += u64::from(finished.is_none());
+        finished
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ouro_game::maze_dash::{self, MazeDash};
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Action, ActionMask, Turn};
 use ouro_net::Scratch;
@@ -10,7 +11,7 @@ use ouro_replay::{Move, Seat, Trajectory};
 use ouro_settings::Swap;
 
 use super::*;
-use crate::testing::{config, entry, roster, settings};
+use crate::testing::{config, entry, roster, roster_for, settings};
 
 mod demonstrations;
 mod scripted;
@@ -104,6 +105,18 @@ fn a_new_roster_leaves_running_games_with_the_weights_they_began_with() {
     assert!(new.len() > GAMES && new.iter().all(|played| generations(played) == [2, 2]));
     // Both generations learn: each was the newest at the start of its games.
     assert!(games.iter().flat_map(|played| &played.seats).all(|seat| seat.learns));
+}
+
+#[test]
+fn games_that_are_over_at_their_start_are_counted_and_not_sent() {
+    let rules = maze_dash::Config { board: Some("S#".to_owned()), ..maze_dash::Config::default() };
+    let game = MazeDash::new(rules.clone()).unwrap();
+    let roster = roster_for(&game, 1, &[]);
+    let config = Arc::new(GameConfig::MazeDash(rules));
+    let mut worker = Worker::new(game, config, settings(GAMES)).unwrap();
+    assert!(play(&mut worker, &roster, 3).is_empty());
+    let stats = worker.stats();
+    assert!(stats.games >= 3 && stats.dropped == stats.games, "{stats:?}");
 }
 
 #[test]

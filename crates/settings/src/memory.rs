@@ -6,6 +6,7 @@
 
 use ouro_game::{Game, GameVisitor};
 use ouro_net::{Architecture, NetSpec};
+use ouro_search::{Cached, Uniform};
 
 use crate::error::SettingError;
 use crate::learner::AlgorithmConfig;
@@ -40,6 +41,8 @@ struct Part {
 /// Sizes that the game determines.
 struct Sizes {
     state: u128,
+    /// A position in the evaluation cache, with its estimate, in bytes.
+    cached: u128,
     /// Inputs of the network for one position, in bytes.
     planes: u128,
     cells: u128,
@@ -52,7 +55,8 @@ impl GameVisitor for Sizes {
         let planes = game.planes();
         let cells = planes.height as u128 * planes.width as u128;
         let state = game.state_bytes() as u128;
-        Self { state, planes: 4 * planes.len() as u128, cells }
+        let cached = (Cached::<G, Uniform>::slot_bytes(&game) as u128).max(state + PLY_BYTES);
+        Self { state, cached, planes: 4 * planes.len() as u128, cells }
     }
 }
 
@@ -66,7 +70,7 @@ impl Settings {
     /// Refuses settings if `processes` together may need more than `memory` bytes. The error names
     /// the key that needs the most.
     pub fn check_memory(&self, processes: &[Process], memory: u64) -> Result<(), SettingError> {
-        let start = Sizes { state: 0, planes: 0, cells: 0 };
+        let start = Sizes { state: 0, cached: 0, planes: 0, cells: 0 };
         let sizes = self.game.visit(start).map_err(SettingError::of_game)?;
         let spec = self.net_spec()?;
         let mut parts = Vec::new();
@@ -105,7 +109,7 @@ impl Settings {
         );
         add("actor.batch", play.batch, threads * play.batch as u128 * 2 * sizes.planes);
         add("actor.cached_evaluations", play.cached_evaluations, {
-            threads * play.cached_evaluations as u128 * (sizes.state + PLY_BYTES)
+            threads * play.cached_evaluations as u128 * sizes.cached
         });
         if play.search.is_some() {
             let bytes = (play.tree_memory_mib as u128) << 20;
@@ -199,9 +203,10 @@ mod tests {
     #[test]
     fn a_setting_that_takes_too_much_memory_is_named_with_what_it_takes() {
         type Change = fn(&mut Settings);
-        let cases: [(&str, Change); 6] = [
+        let cases: [(&str, Change); 7] = [
             ("actor.games_per_thread", |one| one.actor.games_per_thread = usize::MAX),
             ("actor.games_per_thread", |one| one.actor.games_per_thread = 1_000_000),
+            ("actor.cached_evaluations", |one| one.actor.cached_evaluations = 1 << 30),
             ("actor.tree_memory_mib", |one| one.actor.tree_memory_mib = 1 << 20),
             ("deploy.outbox_games", |one| one.deploy.outbox_games = 1 << 40),
             ("train.batch_moves", |one| one.train.batch_moves = 1 << 20),

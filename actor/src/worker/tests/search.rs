@@ -193,6 +193,46 @@ fn a_game_depends_on_its_seed_and_not_on_the_games_beside_it() {
 }
 
 #[test]
+fn only_the_newest_weights_keep_evaluations_and_the_games_are_the_same() {
+    let (game, config) = duel();
+    let rosters: Vec<_> = (10..60).map(|newest| roster_for(&game, newest, &[1, 2])).collect();
+    let games = |remembered| {
+        let settings = WorkerSettings { remembered, ..searching(6, 8) };
+        let mut worker = Worker::new(game.clone(), Arc::clone(&config), settings).unwrap();
+        let (mut games, mut overlaps) = (Vec::new(), 0);
+        for roster in &rosters {
+            for _ in 0..20 {
+                games.extend(play(&mut worker, roster, 1));
+                let running = worker.games.iter().flatten();
+                let seats = running.flat_map(|active| &active.seats).filter(|seat| seat.learns);
+                let learning: BTreeSet<_> = seats.filter_map(|seat| seat.generation).collect();
+                overlaps += usize::from(learning.len() > 1);
+                let newest = learning.last().filter(|_| remembered > 0);
+                let expected = newest.map(|&newest| (newest, remembered));
+                assert_eq!(worker.shared.policies.caches(), Vec::from_iter(expected));
+            }
+        }
+        assert!(overlaps > 0, "games of older weights go on beside those of newer ones");
+        games
+    };
+    assert_eq!(games(500), games(0));
+}
+
+#[test]
+fn games_without_a_full_search_are_dropped_and_counted() {
+    let (game, config) = duel();
+    let mut settings = WorkerSettings { shares: OpponentShares::SELF_PLAY, ..searching(8, 24) };
+    let fast = Some(FastSearch { full_share: f32::MIN_POSITIVE, simulations: 4 });
+    settings.search = settings.search.map(|search| SearchConfig { fast, ..search });
+    let mut worker = Worker::new(game.clone(), config, settings).unwrap();
+    let roster = roster_for(&game, 9, &[]);
+    while worker.stats().games < 8 {
+        assert!(worker.tick(&roster).unwrap().is_empty());
+    }
+    assert_eq!(worker.stats().dropped, worker.stats().games);
+}
+
+#[test]
 fn a_random_opening_is_no_target_and_has_the_value_of_the_search_after_it() {
     let (game, config) = duel();
     let settings = WorkerSettings { opening_plies: 6, ..searching(8, 8) };

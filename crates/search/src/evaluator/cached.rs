@@ -50,10 +50,10 @@ pub struct CacheStats {
 }
 
 impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
-    /// A cache of `slots` positions, at least 1, in front of `inner`.
+    /// A cache of `slots` positions in front of `inner`; without slots `inner` evaluates every leaf.
     pub fn new(inner: E, slots: usize) -> Self {
         let mut table = Vec::new();
-        table.resize_with(slots.max(1), || None);
+        table.resize_with(slots, || None);
         Self {
             inner,
             slots: table,
@@ -77,9 +77,19 @@ impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
         self.stats
     }
 
+    /// Number of slots.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Empties the cache, as after new weights.
     pub fn clear(&mut self) {
         self.slots.iter_mut().for_each(|slot| *slot = None);
+    }
+
+    /// Frees all slots for good. From now on the inner evaluator evaluates every leaf.
+    pub fn free(&mut self) {
+        self.slots = Vec::new();
     }
 }
 
@@ -109,6 +119,11 @@ fn copy(out: &mut Estimates, movers: PlayerSet, estimate: Estimate<'_>) {
 
 impl<G: Game, E: PureEvaluator<G>> Evaluator<G> for Cached<G, E> {
     fn evaluate(&mut self, game: &G, leaves: &mut [Leaf<G>], out: &mut Estimates) {
+        if self.slots.is_empty() {
+            self.stats.misses += leaves.len() as u64;
+            self.inner.evaluate(game, leaves, out);
+            return;
+        }
         self.found.clear();
         let mut missing = 0;
         for leaf in leaves.iter() {

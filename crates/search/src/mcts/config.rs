@@ -235,8 +235,9 @@ pub struct Noise {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FastSearch {
-    /// Probability that a decision is searched in full, 0.25 in KataGo.
-    #[schemars(range(min = 0, max = 1))]
+    /// Probability that a decision is searched in full, 0.25 in KataGo. Above 0, because only full
+    /// searches are policy targets.
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub full_share: f32,
     /// Simulations of the other decisions, about a sixth of the full number in KataGo.
     #[schemars(range(min = 1, max = MAX_SIMULATIONS))]

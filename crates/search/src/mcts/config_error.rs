@@ -97,7 +97,8 @@ impl SearchConfig {
             real("forced_playouts", factor, factor >= 0.0, "finite, at least 0")?;
         }
         if let Some(fast) = self.fast {
-            share("fast.full_share", fast.full_share)?;
+            let holds = fast.full_share > 0.0 && fast.full_share <= 1.0;
+            real("fast.full_share", fast.full_share, holds, "above 0 and at most 1")?;
             count("fast.simulations", fast.simulations, MAX_SIMULATIONS, "1 to 2^28")?;
         }
         if let Some(gumbel) = self.gumbel {

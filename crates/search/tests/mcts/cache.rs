@@ -72,7 +72,7 @@ fn play<E: Evaluator<ConnectFour>>(evaluator: &mut E) -> Vec<String> {
 fn searches_with_and_without_the_table_are_the_same_bit_for_bit() {
     let mut plain = Oracle::default();
     let expected = play(&mut plain);
-    for slots in [1, 64, 1 << 14] {
+    for slots in [0, 1, 64, 1 << 14] {
         let mut cached = Cached::new(Oracle::default(), slots);
         assert_eq!(play(&mut cached), expected);
         let CacheStats { hits, misses } = cached.stats();
@@ -95,4 +95,16 @@ fn a_cleared_table_asks_again() {
     cached.clear();
     play(&mut cached);
     assert_eq!(cached.stats().misses - twice.misses, once.misses);
+}
+
+#[test]
+fn a_freed_table_passes_every_leaf_on() {
+    let mut cached = Cached::new(Oracle::default(), 1 << 14);
+    let expected = play(&mut cached);
+    let once = cached.stats();
+    cached.free();
+    assert_eq!(cached.slots(), 0);
+    assert_eq!(play(&mut cached), expected);
+    let CacheStats { hits, misses } = cached.stats();
+    assert_eq!((hits, misses), (once.hits, 2 * once.misses + once.hits));
 }

@@ -84,6 +84,10 @@ fn settings_out_of_range_are_refused_by_name() {
             SearchConfig { fast: Some(FastSearch { full_share: 2.0, simulations: 1 }), ..good() },
         ),
         (
+            "fast.full_share",
+            SearchConfig { fast: Some(FastSearch { full_share: 0.0, simulations: 1 }), ..good() },
+        ),
+        (
             "fast.simulations",
             SearchConfig { fast: Some(FastSearch { full_share: 0.5, simulations: 0 }), ..good() },
         ),
