@@ -2,10 +2,12 @@
 //!
 //! The arena streams every change of the pool. If the stream breaks, the watcher reconnects with
 //! growing delays, and games continue with the last roster. The first roster needs the newest
-//! weights. An arena of another run ends the watcher and the actor, because the learner is that of the
-//! first run. So does an arena that refuses the token or certificate at the start: without its answer
-//! nothing is played or pushed. Later the learner, which has the same tokens, decides. A pool member whose weights cannot be loaded is left out and tried again. Weights that
+//! weights. A pool member whose weights cannot be loaded is left out and tried again. Weights that
 //! the arena has lost are returned from the cache.
+//!
+//! An arena of another run ends the watcher and the actor, because the learner is that of the first
+//! run. So does an arena that refuses the token or certificate before its first answer: without that
+//! answer nothing is played or pushed. After it, only the learner's refusal ends the actor.
 
 use std::sync::Arc;
 use std::time::Duration;
