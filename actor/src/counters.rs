@@ -110,8 +110,8 @@ impl ActorCounters {
         }
     }
 
-    /// Adds the difference of two statistics of a worker. Warns at the first dropped game and each time
-    /// their number doubles.
+    /// Adds the difference of two statistics of a worker. Warns of dropped games each time their number
+    /// doubles, if they are at least a tenth: fast searches leave a few games without a target.
     pub(crate) fn add(&self, before: &WorkerStats, now: &WorkerStats) {
         let add = |count: &AtomicU64, before: u64, now: u64| {
             count.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
@@ -120,13 +120,13 @@ impl ActorCounters {
         let dropped = now.dropped.saturating_sub(before.dropped);
         let earlier = self.dropped.fetch_add(dropped, Ordering::Relaxed);
         let dropped = earlier + dropped;
-        if earlier.checked_ilog2() < dropped.checked_ilog2() {
-            let games = self.games();
+        let games = self.games();
+        if earlier.checked_ilog2() < dropped.checked_ilog2() && dropped >= games / 10 {
             warn!(
                 dropped,
                 games,
-                "games without a full search, or cut off without an estimate, are not sent; raise \
-                 actor.search.fast.full_share or actor.max_plies"
+                "nothing can be learned from some games: no full search, no estimate at the limit of \
+                 plies, or over at the start; raise actor.search.fast.full_share or actor.max_plies"
             );
         }
         add(&self.moves, before.moves, now.moves);

@@ -32,6 +32,9 @@ pub enum ActorError {
     /// A playing thread stopped with an error; the log has the cause.
     #[error("a playing thread stopped; see the log line before this one")]
     Worker,
+    /// The own token cannot be read.
+    #[error("{0}")]
+    Token(String),
     /// A service permanently refuses this actor.
     #[error("the {service} refuses this actor: {message}")]
     Refused {
@@ -60,7 +63,9 @@ impl ActorError {
             Self::Setting(_) | Self::Play(_) | Self::File { .. } | Self::Game(_) => {
                 ExitStatus::BadConfiguration
             }
-            Self::Refused { .. } | Self::OtherRun { .. } => ExitStatus::Unavailable,
+            Self::Token(_) | Self::Refused { .. } | Self::OtherRun { .. } => {
+                ExitStatus::Unavailable
+            }
             Self::Thread(_) | Self::Worker => ExitStatus::Bug,
         }
     }

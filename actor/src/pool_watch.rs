@@ -6,8 +6,9 @@
 //! the arena has lost are returned from the cache.
 //!
 //! An arena of another run ends the watcher and the actor, because the learner is that of the first
-//! run. So does an arena that refuses the token or certificate before its first answer: without that
-//! answer nothing is played or pushed. After it, only the learner's refusal ends the actor.
+//! run. So does an arena that refuses the token or certificate for some seconds before its first
+//! answer: without that answer nothing is played or pushed. After it, only the learner's refusal ends
+//! the actor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,10 @@ use crate::roster::{Member, Roster};
 
 /// A stream that lasted longer resets the back-off to its first delay.
 const STABLE_STREAM: Duration = Duration::from_secs(10);
+
+/// Time for which an arena may refuse the token of an actor that starts. It reads its tokens file once
+/// per second, so it may not know a new token yet.
+const NEW_TOKEN: Duration = Duration::from_secs(5);
 
 /// Maximum number of pool members in memory. Of a larger pool, the newest members are kept.
 const MAX_MEMBERS: usize = 256;
@@ -80,6 +85,7 @@ impl PoolWatcher {
     async fn follow(&mut self) -> ActorError {
         let mut last = None;
         let mut has_answered = false;
+        let mut denied: Option<Instant> = None;
         let mut backoff = Backoff::default();
         loop {
             let started = Instant::now();
@@ -91,7 +97,9 @@ impl PoolWatcher {
                     return ActorError::OtherRun { first, found };
                 }
                 Err(StreamError::Arena(ArenaError::Refused { code, message }))
-                    if !has_answered && is_denied(code) =>
+                    if !has_answered
+                        && is_denied(code)
+                        && denied.get_or_insert_with(Instant::now).elapsed() >= NEW_TOKEN =>
                 {
                     return ActorError::Refused { service: "arena", message };
                 }

@@ -8,7 +8,8 @@
 //! actor of another run. A first game opens it too: an arena that names its run has named it by then.
 //!
 //! A stop has three steps within the drain time: receive the last games of the workers, send all
-//! games, and wait for the learner's answers.
+//! games, and wait for the learner's answers. Games that the workers hold after it are lost. They are
+//! counted for at most a second.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -294,6 +295,9 @@ impl Pusher {
         let opening = PushSession::open((self.connect)(), self.credential.clone(), hello);
         tokio::pin!(opening);
         let session = loop {
+            if self.is_finished() {
+                return Ok(());
+            }
             tokio::select! {
                 opened = &mut opening => break opened?,
                 () = at(self.progress.deadline) => return Err(ConnectionError::TimeIsOver),

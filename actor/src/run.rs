@@ -104,6 +104,7 @@ impl Actor {
 
     async fn run(self, stop: CancellationToken) -> Result<(), ActorError> {
         let Self { config, endpoint, counters, mut waves, files } = self;
+        config.credential.token().map_err(ActorError::Token)?;
         let arena = ArenaClient::with_tls(&config.arena, config.tls.as_ref())
             .map_err(|error: ArenaError| SettingError::new("arena", &config.arena, error))?
             .credential(config.credential.clone());

@@ -46,7 +46,8 @@ pub struct SimulatedActor {
 }
 
 impl SimulatedActor {
-    /// Plays and pushes until the future is dropped, or until the learner refuses this actor.
+    /// Plays and pushes until the future is dropped, or until this actor is refused or the arena is that of
+    /// another run.
     pub async fn run(self) -> Result<(), ActorError> {
         let Self { config, learner, arena, dial, counters, pace } = self;
         let files = Files::open(&config)?;

@@ -221,16 +221,24 @@ async fn an_arena_of_another_run_ends_the_actor_and_changes_no_roster() {
 #[tokio::test]
 async fn a_refusal_of_the_arena_ends_the_actor_only_before_its_first_answer() {
     let refuses = || Err(Status::unauthenticated("this token is not valid here"));
-    let mut running = start().await;
-    running.stream().await.send(refuses()).await.unwrap();
-    let ended = running.watcher.await.unwrap().unwrap_err();
+    let Running { mut streams, stop, watcher, _server, .. } = start().await;
+    let refusing = async {
+        while let Some(stream) = streams.recv().await {
+            // The watcher may have ended.
+            let _ = stream.send(refuses()).await;
+        }
+    };
+    let ended = tokio::select! {
+        ended = watcher => ended.unwrap().unwrap_err(),
+        () = refusing => panic!("the arena ends after the watcher"),
+    };
     let expected = "the arena refuses this actor: this token is not valid here";
     assert_eq!(ended.to_string(), expected);
-    assert!(running.stop.is_cancelled());
+    assert!(stop.is_cancelled());
 
     let mut running = start().await;
     running.add(file(3));
-    // An answer without weights is one as well.
+    // A snapshot without weights is an answer too.
     let first = running.stream().await;
     first.send(Ok(v1::WatchPoolResponse::default())).await.unwrap();
     first.send(refuses()).await.unwrap();

@@ -99,7 +99,7 @@ impl Purge {
         // The token of `a.b` has the name `a.b` or `a`.
         let (token, list) = match self.token || !name.contains('.') {
             true => (name.as_str(), ""),
-            false => ("NAME", ", with a NAME of ouro token list"),
+            false => ("NAME", "; ouro token list shows the names"),
         };
         text.push_str(&format!(
             "new games are accepted until the token is revoked: ouro token revoke {token}{list}\n"

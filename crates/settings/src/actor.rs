@@ -55,7 +55,8 @@ pub struct PlayConfig {
     pub tree_memory_mib: usize,
     /// Positions whose evaluation each thread keeps, so that games that reach the same position
     /// evaluate it once. Helps games that often repeat positions and costs others a little. The
-    /// moves are the same.
+    /// moves are the same. New weights start without kept evaluations, and games of older weights go
+    /// on without them.
     #[schemars(range(min = 0, max = 16_777_216))]
     pub cached_evaluations: usize,
 }

@@ -1,4 +1,4 @@
-"""Checks the compose files and the Dockerfile: variables, flags, ports, images, and the time to stop."""
+"""Checks the compose files and the Dockerfile: variables, flags, ports, images, certificates, and the time to stop."""
 
 import re
 from pathlib import Path
@@ -19,22 +19,27 @@ def check(root: Path, facts: Facts, problems: Problems) -> None:
         problems.expect(name in facts.all_variables, f"Dockerfile: no program knows the variable {name}")
 
 
+def environment_of(service: dict) -> dict:
+    environment = service.get("environment") or {}
+    if isinstance(environment, list):
+        environment = dict(entry.partition("=")[::2] for entry in environment)
+    return environment
+
+
 def check_tls(root: Path, problems: Problems) -> None:
-    """Every service that calls others, or is called, needs a certificate once one of them has TLS."""
+    """Every service that knows the address of the arena needs a certificate in compose.tls.yaml."""
     services = {
         name: yaml.safe_load((root / "deploy" / name).read_text())["services"]
         for name in ("compose.yaml", "compose.tls.yaml")
     }
     for name, service in services["compose.yaml"].items():
-        if "OURO_ARENA" in service.get("environment", {}):
-            own = services["compose.tls.yaml"].get(name, {}).get("environment", {})
+        if "OURO_ARENA" in environment_of(service):
+            own = environment_of(services["compose.tls.yaml"].get(name) or {})
             problems.expect("OURO_TLS_CERTIFICATE" in own, f"compose.tls.yaml: {name} has no certificate")
 
 
 def check_service(where: str, name: str, service: dict, facts: Facts, problems: Problems) -> None:
-    environment = service.get("environment", {})
-    if isinstance(environment, list):
-        environment = dict(entry.partition("=")[::2] for entry in environment)
+    environment = environment_of(service)
     # An override names no image; then the service has the name of its program.
     reference = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service.get("image", "") or "")
     image = reference.partition(":")[0] or {"ouro": "ouro", "worker": "ouro-arena"}.get(name, f"ouro-{name}")

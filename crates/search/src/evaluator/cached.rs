@@ -90,6 +90,8 @@ impl<G: Game, E: PureEvaluator<G>> Cached<G, E> {
     /// Frees all slots for good. From now on the inner evaluator evaluates every leaf.
     pub fn free(&mut self) {
         self.slots = Vec::new();
+        (self.misses, self.found) = (Vec::new(), Vec::new());
+        self.answers = Estimates::new();
     }
 }
 

@@ -79,8 +79,8 @@ pub enum TokenFileError {
     },
     /// A token of one name could act under the other name.
     #[error(
-        "an actor's token of {wide} may act as {narrow} as well, and only one of them may have tokens; \
-         choose another name"
+        "a token of actor {wide} may also act as {narrow}, so only one of the two may have tokens; choose \
+         another name, or revoke the other"
     )]
     Overlap {
         /// The shorter name.
@@ -156,7 +156,8 @@ impl TokenFile {
         if let Some(known) = self.tokens.iter().find(|one| one.name == name && one.role != role) {
             return Err(TokenFileError::OtherRole { name: name.to_owned(), known: known.role });
         }
-        if role == Role::Actor {
+        // One more token of a name adds no overlap: tokens of an older file can be renewed.
+        if role == Role::Actor && self.tokens.iter().all(|one| one.name != name) {
             self.check_overlap(name)?;
         }
         let token = Token::create(name)?;
@@ -326,7 +327,7 @@ mod tests {
         file.create("lab.a.1", Role::Actor, None).unwrap();
         for (name, wide, narrow) in [("gpu.1", "gpu", "gpu.1"), ("lab.a", "lab.a", "lab.a.1")] {
             let error = file.create(name, Role::Actor, None).unwrap_err().to_string();
-            let expected = format!("an actor's token of {wide} may act as {narrow} as well, ");
+            let expected = format!("a token of actor {wide} may also act as {narrow}, ");
             assert!(error.starts_with(&expected), "{error}");
         }
         // Roles without names of actors, names that only begin alike, and a second token of a name.
@@ -335,13 +336,14 @@ mod tests {
             file.create(name, Role::Actor, None).unwrap();
         }
         assert_eq!(file.overlap(), None);
-        // A file from before is read, and its tokens can be revoked.
+        // A file from before is read, and its tokens can be renewed and revoked.
         file.tokens[1].name = "gpu.3".to_owned();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.toml");
         file.save(&path).unwrap();
         let mut read = TokenFile::load(&path).unwrap();
         assert_eq!(read.overlap(), Some(("gpu", "gpu.3")));
+        read.create("gpu.3", Role::Actor, None).unwrap();
         read.revoke("gpu.3", false).unwrap();
         assert_eq!(read.overlap(), None);
     }
