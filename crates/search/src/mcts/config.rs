@@ -213,8 +213,9 @@ pub struct ChanceWidth {
     /// Leaves chance out of the tree where the game can: nothing happens at a chance node
     /// ([`Game::skip_chance`](ouro_game::Game::skip_chance)). Trees become deeper, because
     /// visits are not split among outcomes, and plan without the events that chance would bring.
-    /// Of the included games, only Battlesnake can: no food appears in the tree. At equal time it
-    /// wins 62 % of its games against the same search with chance (`docs/results.md`).
+    /// Battlesnake and SNAKGAME can: in their trees no food appears, and Chef does nothing. In
+    /// Battlesnake at equal time it takes 62.5 % of the points against the same search with chance
+    /// (`docs/results.md`).
     pub ignore: bool,
 }
 
