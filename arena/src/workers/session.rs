@@ -117,7 +117,7 @@ impl ClusterSource for Session<'_> {
             // The same cluster under a new number replaces its job: the games are equal.
             match self.held.insert(cluster.cluster, id) {
                 None => taken.push(cluster),
-                // The same job, claimed again after its lease ran out, goes on with its new lease.
+                // Its lease ran out, and this worker took it again: the new lease stays.
                 Some(old) if old == id => {}
                 Some(old) => self.leases.remove(old),
             }
