@@ -93,9 +93,8 @@ fuzz_target!(|bytes: &[u8]| {
     let call = call(&running.channel, path, messages(bytes), answers);
     let status = running.runtime.block_on(call);
     // tonic's own refusals: a message that does not decode, and a call without its one message.
-    let is_of_transport = [UNDECODED, "Missing request message"]
-        .iter()
-        .any(|text| status.message().contains(text));
+    let is_of_transport =
+        [UNDECODED, "Missing request message"].iter().any(|text| status.message().contains(text));
     let is_fault = matches!(status.code(), Code::Unknown | Code::Internal | Code::Unavailable);
     assert!(!is_fault || is_of_transport, "{path}: {status:?}");
     assert!(status.message().lines().count() <= 1, "{path}: {status:?}");

@@ -32,6 +32,19 @@ fn lock_files() -> Result<()> {
     Ok(())
 }
 
+/// Formats and lints the fuzz targets, which are a workspace of their own. A change of a library
+/// that they call fails here, before `cargo xtask fuzz` builds them.
+fn fuzz_targets() -> Result<()> {
+    let manifest = shell::root().join("fuzz/Cargo.toml");
+    let mut format = cargo(&["fmt", "--check", "--manifest-path"]);
+    format.arg(&manifest);
+    shell::run(format)?;
+    let mut lint = cargo(&["clippy", "--locked", "--manifest-path"]);
+    lint.arg(&manifest).arg("--target-dir").arg(shell::target().join("fuzz"));
+    lint.args(["--", "-D", "warnings"]);
+    shell::run(lint).context("libFuzzer needs a C++ compiler")
+}
+
 /// Runs every step, cheapest first. Stops at the first failure.
 pub(crate) fn run(tests: Tests) -> Result<()> {
     step("lock files", lock_files)?;
@@ -42,6 +55,7 @@ pub(crate) fn run(tests: Tests) -> Result<()> {
     step("lints", || {
         shell::run(cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     })?;
+    step("fuzz targets", fuzz_targets)?;
     step("docs", || {
         let mut command = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
         command.env("RUSTDOCFLAGS", "-D warnings");
