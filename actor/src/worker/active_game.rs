@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ouro_game::record::{Playthrough, RECORD_VERSION};
-use ouro_game::{Action, ActionMask, Game, GameConfig, PlayerSet, Rng, StepError, Turn};
+use ouro_game::{
+    Action, ActionMask, Game, GameConfig, PlayerSet, Rng, StepError, Turn, outcome_value,
+};
 use ouro_replay::{Move, Ply, RecordHeader, SearchTarget, Seat, Trajectory};
 use ouro_traces::Time;
 
@@ -235,8 +237,8 @@ impl<G: Game> ActiveGame<G> {
         for (player, seat) in self.seats.iter_mut().enumerate() {
             seat.outcome = game.outcome(last, player);
         }
-        let worth = |outcome: f32| if outcome == 0.0 { draw } else { outcome };
-        let ends: Vec<f32> = self.seats.iter().map(|seat| worth(seat.outcome)).collect();
+        let end = |seat: &Seat| outcome_value(seat.outcome, draw);
+        let ends: Vec<f32> = self.seats.iter().map(end).collect();
         let unknown = if game.is_decided(last) { PlayerSet::EMPTY } else { game.alive(last) };
         let until = std::mem::take(&mut self.presence.until);
         self.set_values(|player, elapsed| {

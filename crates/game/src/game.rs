@@ -401,3 +401,8 @@ pub trait Game: Clone + Debug + Send + Sync + 'static {
         crate::digest::digest_serialized(state)
     }
 }
+
+/// The value of an [`outcome`](Game::outcome) where a draw is worth `draw`, −1 to 1, instead of 0.
+pub fn outcome_value(outcome: f32, draw: f32) -> f32 {
+    if outcome == 0.0 { draw } else { outcome }
+}

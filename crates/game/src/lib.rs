@@ -40,7 +40,7 @@ pub mod tic_tac_toe;
 pub use action::{Action, ActionMask};
 pub use catalog::{GameConfig, GameVisitor};
 pub use error::{ConfigError, StepError};
-pub use game::{Chance, Game, PlaneShape, Turn};
+pub use game::{Chance, Game, PlaneShape, Turn, outcome_value};
 pub use laws::check_laws;
 pub use player_set::PlayerSet;
 pub use record::GameRecord;

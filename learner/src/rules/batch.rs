@@ -1,6 +1,6 @@
 //! Batches of drawn positions: observations and viable actions with the targets of each row.
 
-use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn};
+use ouro_game::{ActionMask, Game, Rng, Symmetry, Turn, outcome_value};
 use ouro_replay::{Draw, EncodedTrajectory, Move, PositionRef, SearchTarget, Trajectory};
 
 use super::{OfGame, Rules, UnpackError};
@@ -151,7 +151,7 @@ impl<G: Game> OfGame<G> {
     fn seat_end(&self, trajectory: &Trajectory, states: &[G::State], seat: usize) -> SeatEnd {
         let last = &states[states.len() - 1];
         let outcome = trajectory.seats[seat].outcome;
-        let value = if outcome == 0.0 { self.draw } else { outcome };
+        let value = outcome_value(outcome, self.draw);
         let end = |state: &G::State| SeatEnd { value, elapsed: self.game.elapsed(state) };
         if !self.game.alive(last).contains(seat) {
             let eliminated = states.partition_point(|state| self.game.alive(state).contains(seat));

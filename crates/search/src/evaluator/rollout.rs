@@ -1,9 +1,9 @@
 //! Estimates values by random play to the end of the game.
 
-use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Turn, rollout};
+use ouro_game::{Action, ActionMask, Game, RolloutBuffer, Turn, outcome_value, rollout};
 
 use super::{Estimates, Evaluator, Leaf};
-use crate::mcts::config::{Objective, worth};
+use crate::mcts::config::Objective;
 
 /// Squared weight of a legal action of weight 0 in guided priors. Unlikely legal actions keep a
 /// small prior, so they are still explored.
@@ -111,7 +111,7 @@ impl Rollout {
             self.play(game, leaf, self.limit);
         }
         for (player, value) in values.iter_mut().enumerate() {
-            *value = worth(game.outcome(&leaf.state, player), self.draw);
+            *value = outcome_value(game.outcome(&leaf.state, player), self.draw);
         }
         if own_ends {
             for (value, end) in values.iter_mut().zip(&self.ends) {

@@ -172,11 +172,6 @@ pub enum Objective {
     Returns,
 }
 
-/// The value of an outcome: that of a draw in place of 0.
-pub(crate) fn worth(outcome: f32, draw: f32) -> f32 {
-    if outcome == 0.0 { draw } else { outcome }
-}
-
 /// The linear map from values to −1 to 1, the scale on which PUCT adds its two terms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

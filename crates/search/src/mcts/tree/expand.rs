@@ -1,10 +1,10 @@
 //! Adds new nodes and expands them with estimates.
 
-use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn};
+use ouro_game::{Action, ActionMask, Chance, Game, PlayerSet, Turn, outcome_value};
 
 use super::Tree;
 use crate::evaluator::Estimate;
-use crate::mcts::config::{Objective, worth};
+use crate::mcts::config::Objective;
 use crate::mcts::node_store::{Edge, LEAST_PRIOR, NONE, NodeKind, ROOT, Regret};
 
 /// Most forced steps before a node is made, in case a game forces its players in a circle.
@@ -71,7 +71,7 @@ impl<G: Game> Tree<G> {
             self.store.exact[at] = match self.config.objective {
                 Objective::Outcome => {
                     let outcome = game.outcome(self.store.state(node), player);
-                    finite(worth(outcome, self.config.draw))
+                    finite(outcome_value(outcome, self.config.draw))
                 }
                 Objective::Returns => 0.0,
             };
@@ -166,7 +166,9 @@ impl<G: Game> Tree<G> {
         for (player, value) in self.values.iter_mut().enumerate() {
             *value = f64::from(match self.config.objective {
                 _ if alive.contains(player) => finite(values.get(player).copied().unwrap_or(0.0)),
-                Objective::Outcome => finite(worth(game.outcome(state, player), self.config.draw)),
+                Objective::Outcome => {
+                    finite(outcome_value(game.outcome(state, player), self.config.draw))
+                }
                 Objective::Returns => 0.0,
             });
         }
