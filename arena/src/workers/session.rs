@@ -145,3 +145,6 @@ impl ClusterSource for Session<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

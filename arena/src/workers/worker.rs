@@ -170,7 +170,7 @@ fn unique_name() -> String {
 }
 
 /// The stop of a worker: asked for, and over after its grace.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Stop {
     token: CancellationToken,
     grace: Duration,
