@@ -110,8 +110,7 @@ impl ActorCounters {
         }
     }
 
-    /// Adds the difference of two statistics of a worker. Warns of dropped games each time their number
-    /// doubles, if they are at least a tenth: fast searches leave a few games without a target.
+    /// Adds the difference of two statistics of a worker. Warns of dropped games.
     pub(crate) fn add(&self, before: &WorkerStats, now: &WorkerStats) {
         let add = |count: &AtomicU64, before: u64, now: u64| {
             count.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
@@ -121,7 +120,7 @@ impl ActorCounters {
         let earlier = self.dropped.fetch_add(dropped, Ordering::Relaxed);
         let dropped = earlier + dropped;
         let games = self.games();
-        if earlier.checked_ilog2() < dropped.checked_ilog2() && dropped >= games / 10 {
+        if warns_of_dropped(earlier, dropped, games) {
             warn!(
                 dropped,
                 games,
@@ -217,10 +216,24 @@ impl ActorCounters {
     }
 }
 
+/// Whether the number of dropped games has doubled and is at least a tenth of all. Fast searches leave
+/// a few games without a target, of which nobody needs a warning.
+fn warns_of_dropped(earlier: u64, now: u64, games: u64) -> bool {
+    earlier.checked_ilog2() < now.checked_ilog2() && now.saturating_mul(10) >= games
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::played;
+
+    #[test]
+    fn a_tenth_of_dropped_games_is_warned_of_each_time_their_number_doubles() {
+        let cases =
+            [(0, 0, 9), (0, 1, 10), (0, 1, 11), (1, 1, 1), (2, 3, 3), (2, 5, 50), (2, 5, 51)];
+        let warns = cases.map(|(earlier, now, games)| warns_of_dropped(earlier, now, games));
+        assert_eq!(warns, [false, true, false, false, false, true, false]);
+    }
 
     #[test]
     fn what_workers_do_adds_up_and_averages_are_over_all_of_it() {

@@ -24,8 +24,10 @@ mod append_file;
 mod dead_letters;
 mod game_traces;
 mod loader;
+mod play_thread;
 mod pool_watch;
 mod push;
+mod refusals;
 mod send_log;
 #[cfg(feature = "simulation")]
 mod simulation;

@@ -6,9 +6,9 @@
 //! the arena has lost are returned from the cache.
 //!
 //! An arena of another run ends the watcher and the actor, because the learner is that of the first
-//! run. So does an arena that refuses the token or certificate for some seconds before its first
-//! answer: without that answer nothing is played or pushed. After it, only the learner's refusal ends
-//! the actor.
+//! run. So does an arena that refuses the token, or the identity of the certificate, for some seconds
+//! before its first answer: without that answer nothing is played or pushed. After it, only the learner's
+//! refusal ends the actor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,14 +27,11 @@ use tracing::{info, warn};
 use crate::counters::ActorCounters;
 use crate::error::ActorError;
 use crate::loader::{LoadError, Loader};
+use crate::refusals::Refusals;
 use crate::roster::{Member, Roster};
 
 /// A stream that lasted longer resets the back-off to its first delay.
 const STABLE_STREAM: Duration = Duration::from_secs(10);
-
-/// Time for which an arena may refuse the token of an actor that starts. It reads its tokens file once
-/// per second, so it may not know a new token yet.
-const NEW_TOKEN: Duration = Duration::from_secs(5);
 
 /// Maximum number of pool members in memory. Of a larger pool, the newest members are kept.
 const MAX_MEMBERS: usize = 256;
@@ -50,6 +47,8 @@ pub(crate) struct PoolWatcher {
     /// reopened.
     pub(crate) hints: watch::Receiver<Generation>,
     pub(crate) counters: Arc<ActorCounters>,
+    /// Refusals by the arena before its first answer.
+    pub(crate) refusals: Refusals,
     pub(crate) stop: CancellationToken,
 }
 
@@ -85,7 +84,6 @@ impl PoolWatcher {
     async fn follow(&mut self) -> ActorError {
         let mut last = None;
         let mut has_answered = false;
-        let mut denied: Option<Instant> = None;
         let mut backoff = Backoff::default();
         loop {
             let started = Instant::now();
@@ -96,14 +94,16 @@ impl PoolWatcher {
                 Err(StreamError::OtherRun { first, found }) => {
                     return ActorError::OtherRun { first, found };
                 }
-                Err(StreamError::Arena(ArenaError::Refused { code, message }))
-                    if !has_answered
-                        && is_denied(code)
-                        && denied.get_or_insert_with(Instant::now).elapsed() >= NEW_TOKEN =>
-                {
-                    return ActorError::Refused { service: "arena", message };
-                }
-                Err(error) => {
+                Err(StreamError::Arena(error)) => {
+                    match &error {
+                        ArenaError::Refused { code, message } if is_denied(*code) => {
+                            if !has_answered && self.refusals.add() {
+                                let message = message.clone();
+                                return ActorError::Refused { service: "arena", message };
+                            }
+                        }
+                        _ => self.refusals.reset(),
+                    }
                     let kept = last.is_some();
                     warn!(%error, kept, "lost the arena; trying again");
                     if started.elapsed() > STABLE_STREAM {
@@ -210,7 +210,7 @@ impl PoolWatcher {
     }
 }
 
-/// Whether the arena does not accept the token or certificate of this actor.
+/// Whether the arena does not accept the token of this actor, or the identity in its certificate.
 fn is_denied(code: Code) -> bool {
     matches!(code, Code::Unauthenticated | Code::PermissionDenied)
 }

@@ -10,6 +10,9 @@
 //! A stop has three steps within the drain time: receive the last games of the workers, send all
 //! games, and wait for the learner's answers. Games that the workers hold after it are lost. They are
 //! counted for at most a second.
+//!
+//! A learner that refuses this actor ends it. It may refuse the token for some seconds before its first
+//! welcome, and a token whose file has changed since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +40,7 @@ use crate::error::ActorError;
 use crate::game_traces::GameTraces;
 use crate::outbox::Outbox;
 use crate::pool_watch::at;
+use crate::refusals::Refusals;
 use crate::send_log::{SendLog, SendState};
 use crate::worker::FinishedGame;
 
@@ -129,6 +133,10 @@ pub(crate) struct Pusher {
     pub(crate) stop: CancellationToken,
     /// Maximum time of a drain.
     pub(crate) grace: Duration,
+    /// Cancelled once this pusher sends no more games.
+    pub(crate) closed: CancellationToken,
+    /// Refusals of the token before the first welcome.
+    pub(crate) refusals: Refusals,
     pub(crate) progress: Progress,
 }
 
@@ -171,6 +179,7 @@ impl Pusher {
     /// a new epoch, because that could insert games twice.
     pub(crate) async fn run(mut self) -> Result<usize, ActorError> {
         let mut backoff = Backoff::default();
+        let closed = self.closed.clone().drop_guard();
         self.wait_for_run().await;
         while !self.is_finished() {
             let started = Instant::now();
@@ -179,9 +188,7 @@ impl Pusher {
             match ended {
                 Ok(()) | Err(ConnectionError::TimeIsOver) => break,
                 Err(error) => {
-                    let has_new_token = error.is_unauthenticated()
-                        && presented(&self.credential) != self.progress.presented;
-                    if let Some(message) = error.refusal().filter(|_| !has_new_token) {
+                    if let Some(message) = self.final_refusal(&error) {
                         self.stop.cancel();
                         return Err(ActorError::Refused { service: "learner", message });
                     }
@@ -195,11 +202,25 @@ impl Pusher {
                 break;
             }
         }
+        drop(closed);
         let unanswered = self.outbox.len() + self.count_rest().await;
         if unanswered > 0 {
             warn!(unanswered, "stopping without the learner's answer");
         }
         Ok(unanswered)
+    }
+
+    /// The message of a refusal that ends this actor. Another token, or the same one a little later, may
+    /// be accepted.
+    fn final_refusal(&mut self, error: &ConnectionError) -> Option<String> {
+        let message = error.refusal();
+        if !error.is_unauthenticated() {
+            self.refusals.reset();
+            return message;
+        }
+        let has_new_token = presented(&self.credential) != self.progress.presented;
+        let may_be_new = self.progress.epoch.is_none() && !self.refusals.add();
+        message.filter(|_| !has_new_token && !may_be_new)
     }
 
     /// Receives games until the run of the pool is known, a game was received, or the time to stop in

@@ -21,6 +21,7 @@ use crate::loader::Loader;
 use crate::outbox::Outbox;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher, with_limits};
+use crate::refusals::Refusals;
 use crate::roster::Roster;
 use crate::run::Files;
 use crate::worker::{FinishedGame, Worker};
@@ -71,6 +72,8 @@ impl SimulatedActor {
             newest,
             stop: stop.clone(),
             grace: config.drain.grace(),
+            closed: CancellationToken::new(),
+            refusals: Refusals::default(),
             progress: Progress::default(),
         };
         let watcher = PoolWatcher {
@@ -80,6 +83,7 @@ impl SimulatedActor {
             run,
             hints,
             counters,
+            refusals: Refusals::default(),
             stop,
         };
         tokio::select! {

@@ -25,6 +25,9 @@ type Chunks =
     Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::FetchCheckpointResponse, Status>> + Send>>;
 type Snapshots = mpsc::Sender<Result<v1::WatchPoolResponse, Status>>;
 
+/// Time after which refusals are final, shorter than the delay before the second one.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// An arena that passes every stream to the test and serves some files.
 struct Offered {
     streams: mpsc::Sender<Snapshots>,
@@ -139,6 +142,7 @@ async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
         run: watch::Sender::default(),
         hints: receiver,
         counters: Arc::default(),
+        refusals: Refusals::new(PATIENCE),
         stop: stop.clone(),
     };
     let watcher = tokio::spawn(watcher.run());
@@ -242,6 +246,9 @@ async fn a_refusal_of_the_arena_ends_the_actor_only_before_its_first_answer() {
     let first = running.stream().await;
     first.send(Ok(v1::WatchPoolResponse::default())).await.unwrap();
     first.send(refuses()).await.unwrap();
+    for _ in 0..2 {
+        running.stream().await.send(refuses()).await.unwrap();
+    }
     running.stream().await.send(snapshot(3, &[])).await.unwrap();
     assert_eq!(running.next().await, (3, vec![]));
     assert!(!running.stop.is_cancelled());

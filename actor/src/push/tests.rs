@@ -19,6 +19,9 @@ use crate::Worker;
 use crate::testing;
 use crate::worker::WorkerSettings;
 
+/// Time after which refusals are final, shorter than the delay before the second one.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// The learner's end of one stream. Dropping it closes the stream.
 struct Connection {
     requests: Streaming<wire::PushRequest>,
@@ -57,6 +60,11 @@ impl Connection {
     async fn answer(&self, message: Response) {
         let response = wire::PushResponse { message: Some(message) };
         self.responses.send(Ok(response)).await.unwrap();
+    }
+
+    async fn refuse_token(&self) {
+        let refusal = Status::unauthenticated("this token is not valid here");
+        self.responses.send(Err(refusal)).await.unwrap();
     }
 
     async fn accept(&self, watermark: u64) {
@@ -165,6 +173,8 @@ async fn start_with(count: usize, grace: Duration) -> Running {
         newest,
         stop: stop.clone(),
         grace,
+        closed: CancellationToken::new(),
+        refusals: Refusals::new(PATIENCE),
         progress: Progress::default(),
     };
     Running {
@@ -329,6 +339,27 @@ async fn nothing_is_sent_while_the_learner_asks_for_a_pause() {
     assert_eq!(connection.game().await.0, 2);
     connection.accept(2).await;
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_token_may_be_refused_for_some_time_before_the_first_welcome_only() {
+    let expected = "the learner refuses this actor: this token is not valid here";
+    let mut running = start(1).await;
+    // The learner may not have read its tokens file since the token was made.
+    running.connection().await.refuse_token().await;
+    let mut second = running.connection().await;
+    second.welcome(None, 77, 0).await;
+    assert_eq!(second.game().await, (1, running.seeds[0]));
+    second.refuse_token().await;
+    let ended = running.pusher.await.unwrap().unwrap_err();
+    assert_eq!(ended.to_string(), expected);
+
+    let mut running = start(1).await;
+    running.connection().await.refuse_token().await;
+    running.connection().await.refuse_token().await;
+    let ended = running.pusher.await.unwrap().unwrap_err();
+    assert_eq!(ended.to_string(), expected);
+    assert!(running.stop.is_cancelled());
 }
 
 #[tokio::test]
