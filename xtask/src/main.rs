@@ -30,7 +30,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   layers             no crate depends on a layer above its own
   budget             no source file is longer than 500 lines
   mistakes           20 rule mistakes planted in the Battlesnake engine are all caught
-  mistakes replay    40 faults planted in the journal and the window are all caught
+  mistakes replay    45 faults planted in the journal and the window are all caught
   mistakes cluster [NAME ...]
                      faults planted in arena, learner and actor are all caught, some by chaos
   flaky [--runs N] [--busy N] [-- ARGS]
