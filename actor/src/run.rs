@@ -85,8 +85,8 @@ impl Actor {
 
     /// Plays and pushes until `stop`, then drains and returns.
     ///
-    /// The drain starts no game. It finishes or drops running games (see [`DrainConfig`](crate::DrainConfig)) and
-    /// pushes the finished games.
+    /// The drain starts no game. It finishes or drops running games (see
+    /// [`DrainConfig`](crate::DrainConfig)) and pushes the finished games.
     pub fn run_until(self, stop: CancellationToken) -> BoxFuture<Result<(), ActorError>> {
         Box::pin(self.run(stop))
     }
