@@ -7,22 +7,31 @@ use ouro_settings::{DemonstrationConfig, exploring};
 use super::*;
 use crate::testing::{config, roster, settings};
 
+/// A thread with `parallel` games of tic-tac-toe at once, which drops them at the halt.
+fn thread_of(
+    parallel: usize,
+    roster: watch::Receiver<Option<Arc<Roster>>>,
+    games: mpsc::Sender<FinishedGame>,
+) -> PlayThread {
+    PlayThread {
+        config: Arc::new(config()),
+        settings: settings(parallel),
+        roster,
+        games,
+        counters: Arc::default(),
+        halt: CancellationToken::new(),
+        closed: CancellationToken::new(),
+        finish_games: false,
+        waves: None,
+    }
+}
+
 #[tokio::test]
 async fn a_playing_thread_that_panics_stops_its_actor() {
     let halt = CancellationToken::new();
     let (_rosters, roster) = watch::channel(Some(Arc::new(roster(1, &[]))));
     let (sender, _games) = mpsc::channel(1);
-    let playing = PlayThread {
-        config: Arc::new(config()),
-        settings: settings(1),
-        roster,
-        games: sender,
-        counters: Arc::default(),
-        halt: halt.clone(),
-        closed: CancellationToken::new(),
-        finish_games: false,
-        waves: None,
-    };
+    let playing = PlayThread { halt: halt.clone(), ..thread_of(1, roster, sender) };
     // A blocking send inside a runtime panics, so the thread panics during play.
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| playing.run()));
     assert!(ended.is_err());
@@ -44,17 +53,8 @@ fn a_wave_has_every_number_even_if_some_games_have_nothing_to_learn() {
     };
     let play = |settings: WorkerSettings| {
         let (_rosters, rosters) = watch::channel(None);
-        let playing = PlayThread {
-            config: Arc::new(config()),
-            settings: settings.clone(),
-            roster: rosters,
-            games: mpsc::channel(1).0,
-            counters: Arc::default(),
-            halt: CancellationToken::new(),
-            closed: CancellationToken::new(),
-            finish_games: false,
-            waves: None,
-        };
+        let playing =
+            PlayThread { settings: settings.clone(), ..thread_of(3, rosters, mpsc::channel(1).0) };
         let mut worker = Worker::new(TicTacToe::default(), Arc::new(config()), settings).unwrap();
         let wave = playing.play_wave(&mut worker, 5..45, &roster(1, &[]));
         wave.map(|wave| wave.expect("no halt"))
@@ -85,17 +85,8 @@ fn a_wave_is_played_by_the_roster_asked_for_and_handed_over_in_order() {
     let (rosters, roster) = watch::channel(at(Some(6), 1));
     let (sender, mut games) = mpsc::channel(1);
     let (orders, waves) = std::sync::mpsc::channel();
-    let playing = PlayThread {
-        config: Arc::new(config()),
-        settings: settings(3),
-        roster,
-        games: sender,
-        counters: Arc::default(),
-        halt: halt.clone(),
-        closed: CancellationToken::new(),
-        finish_games: false,
-        waves: Some(waves),
-    };
+    let playing =
+        PlayThread { halt: halt.clone(), waves: Some(waves), ..thread_of(3, roster, sender) };
     let playing = thread::spawn(move || playing.run());
     orders.send(Wave { numbers: 4..11, revision: 7 }).unwrap();
     // Neither an earlier revision nor an incomplete roster is used.
@@ -123,15 +114,11 @@ fn a_thread_that_is_blocked_until_nothing_is_sent_plays_no_further() {
         let (sender, mut games) = mpsc::channel(1);
         let counters = Arc::<ActorCounters>::default();
         let playing = PlayThread {
-            config: Arc::new(config()),
-            settings: settings(8),
-            roster,
-            games: sender,
             counters: Arc::clone(&counters),
             halt: halt.clone(),
             closed: closed.clone(),
             finish_games: true,
-            waves: None,
+            ..thread_of(8, roster, sender)
         };
         let playing = thread::spawn(move || playing.run());
         // The channel holds one game, so the thread blocks at the second.
