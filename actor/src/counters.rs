@@ -216,8 +216,8 @@ impl ActorCounters {
     }
 }
 
-/// Whether the number of dropped games has doubled and is at least a tenth of all. Fast searches leave
-/// a few games without a target, of which nobody needs a warning.
+/// Whether the number of dropped games has doubled and is at least a tenth of all games. A smaller share
+/// is normal: with fast searches, a few games have no target.
 fn warns_of_dropped(earlier: u64, now: u64, games: u64) -> bool {
     earlier.checked_ilog2() < now.checked_ilog2() && now.saturating_mul(10) >= games
 }
