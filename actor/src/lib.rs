@@ -27,7 +27,6 @@ mod loader;
 mod play_thread;
 mod pool_watch;
 mod push;
-mod refusals;
 mod send_log;
 #[cfg(feature = "simulation")]
 mod simulation;

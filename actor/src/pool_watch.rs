@@ -3,7 +3,8 @@
 //! The arena streams every change of the pool. If the stream breaks, the watcher reconnects with
 //! growing delays, and games continue with the last roster. The first roster needs the newest
 //! weights. A pool member whose weights cannot be loaded is left out and tried again. Weights that
-//! the arena has lost are returned from the cache.
+//! the arena has lost are returned from the cache. A refused credential is presented again over a
+//! new connection.
 //!
 //! An arena of another run ends the watcher and the actor, because the learner is that of the first
 //! run. So does an arena that refuses the token, or the identity of the certificate, for some seconds
@@ -17,7 +18,7 @@ use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::Checkpoint;
 use ouro_proto::arena_client::{ArenaClient, ArenaError, PoolWatch};
 use ouro_proto::pool::PoolSnapshot;
-use ouro_service::{Backoff, identity};
+use ouro_service::{Backoff, Refusals, identity};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,6 @@ use tracing::{info, warn};
 use crate::counters::ActorCounters;
 use crate::error::ActorError;
 use crate::loader::{LoadError, Loader};
-use crate::refusals::Refusals;
 use crate::roster::{Member, Roster};
 
 /// A stream that lasted longer resets the back-off to its first delay.
@@ -101,6 +101,9 @@ impl PoolWatcher {
                                 let message = message.clone();
                                 return ActorError::Refused { service: "arena", message };
                             }
+                            // The connection may carry a certificate that has expired since it was
+                            // opened.
+                            self.arena.reconnect();
                         }
                         _ => self.refusals.reset(),
                     }

@@ -11,8 +11,8 @@
 //! games, and wait for the learner's answers. Games that the workers hold after it are lost. They are
 //! counted for at most a second.
 //!
-//! A learner that refuses this actor ends it. It may refuse the token for some seconds before its first
-//! welcome, and a token whose file has changed since.
+//! A learner that refuses this actor ends it. A refused token is presented again for some seconds, and
+//! read from its file each time: see [`Refusals`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use ouro_proto::Credential;
 use ouro_proto::push::{self, Ack, AckReceiver, GameSender, PushError, RefusedGame, Welcome};
 use ouro_proto::trajectory::{Hello, MAX_MESSAGE_BYTES, message_bytes};
 use ouro_replay::{RefusalReason, Trajectory};
-use ouro_service::{Backoff, BoxFuture};
+use ouro_service::{Backoff, BoxFuture, Refusals};
 use ouro_tls::ClientTls;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -40,7 +40,6 @@ use crate::error::ActorError;
 use crate::game_traces::GameTraces;
 use crate::outbox::Outbox;
 use crate::pool_watch::at;
-use crate::refusals::Refusals;
 use crate::send_log::{SendLog, SendState};
 use crate::worker::FinishedGame;
 
@@ -135,7 +134,7 @@ pub(crate) struct Pusher {
     pub(crate) grace: Duration,
     /// Cancelled once this pusher sends no more games.
     pub(crate) closed: CancellationToken,
-    /// Refusals of the token before the first welcome.
+    /// Refusals of the token.
     pub(crate) refusals: Refusals,
     pub(crate) progress: Progress,
 }
@@ -157,8 +156,6 @@ pub(crate) struct Progress {
     refused: BTreeMap<RefusalReason, u64>,
     /// The times of unanswered games.
     traces: GameTraces,
-    /// The token of the last connection.
-    presented: Credential,
 }
 
 /// An open connection to the learner, after its welcome.
@@ -210,17 +207,14 @@ impl Pusher {
         Ok(unanswered)
     }
 
-    /// The message of a refusal that ends this actor. Another token, or the same one a little later, may
-    /// be accepted.
+    /// The message of a refusal that ends this actor.
     fn final_refusal(&mut self, error: &ConnectionError) -> Option<String> {
-        let message = error.refusal();
         if !error.is_unauthenticated() {
             self.refusals.reset();
-            return message;
+        } else if !self.refusals.add() {
+            return None;
         }
-        let has_new_token = presented(&self.credential) != self.progress.presented;
-        let may_be_new = self.progress.epoch.is_none() && !self.refusals.add();
-        message.filter(|_| !has_new_token && !may_be_new)
+        error.refusal()
     }
 
     /// Receives games until the run of the pool is known, a game was received, or the time to stop in
@@ -312,7 +306,6 @@ impl Pusher {
             version: RECORD_VERSION,
             run: self.progress.run,
         };
-        self.progress.presented = presented(&self.credential);
         let opening = PushSession::open((self.connect)(), self.credential.clone(), hello);
         tokio::pin!(opening);
         let session = loop {
@@ -326,6 +319,7 @@ impl Pusher {
                 game = self.games.recv(), if self.takes_games() => self.take(game),
             }
         };
+        self.refusals.reset();
         let Welcome { epoch, watermark, newest_generation, refused } = &session.welcome;
         let (epoch, watermark) = (*epoch, *watermark);
         if let Some(asked) = self.progress.epoch.filter(|&asked| asked != epoch) {
@@ -432,11 +426,6 @@ async fn known(run: &mut watch::Receiver<Option<RunId>>) {
     if run.wait_for(Option::is_some).await.is_err() {
         std::future::pending().await
     }
-}
-
-/// What a connection that opens now presents. A file may hold another token than before.
-fn presented(credential: &Credential) -> Credential {
-    credential.token().ok().flatten().map_or(Credential::None, Credential::Text)
 }
 
 /// Whether the learner would refuse the same hello again.

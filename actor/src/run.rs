@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
-use ouro_service::{Background, BoxFuture, identity};
+use ouro_service::{Background, BoxFuture, Refusals, identity};
 use ouro_settings::SettingError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,6 @@ use crate::outbox::Outbox;
 use crate::play_thread::PlayThread;
 use crate::pool_watch::PoolWatcher;
 use crate::push::{Progress, Pusher, over_tcp};
-use crate::refusals::Refusals;
 use crate::send_log::SendLog;
 use crate::waves::{Wave, Waves};
 

@@ -67,7 +67,8 @@ pub struct Config {
 /// Where training states are stored and how often weights are published.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TrainingStateConfig {
-    /// Folder of the learner's files.
+    /// Folder of the learner's files. Skipped, because a path may not be text.
+    #[serde(skip)]
     pub directory: PathBuf,
     /// Steps between two generations. Each is saved as a training state, then published.
     #[schemars(range(min = 1, max = 4_294_967_296_u64))]

@@ -23,6 +23,10 @@ pub(crate) async fn return_copies(mut arena: ArenaClient, directory: PathBuf) {
         let started = tokio::time::Instant::now();
         if let Err(error) = follow(&mut arena, &directory).await {
             tracing::debug!(%error, "lost the pool; trying again");
+            if error.is_unauthenticated() {
+                // The connection may carry a certificate that has expired since it was opened.
+                arena.reconnect();
+            }
         }
         if started.elapsed() > STABLE_STREAM {
             backoff.reset();

@@ -54,6 +54,7 @@ pub use error::LearnerError;
 #[cfg(feature = "simulation")]
 pub use simulation::SimulatedLearner;
 use start::ResumedRun;
+pub use start::check_arena_fits;
 pub(crate) use start::check_run;
 
 mod error;

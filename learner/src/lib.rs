@@ -61,13 +61,13 @@ pub use config::Config;
 pub use error::TrainError;
 #[cfg(feature = "simulation")]
 pub use learner::SimulatedLearner;
-pub use learner::{Learner, LearnerError};
+pub use learner::{Learner, LearnerError, check_arena_fits};
 pub use loss_by_age::{AgeLoss, LossByAge, LossByAgeError, loss_by_age};
 pub use purge::StoppedJournal;
 pub use rebuild::{Rebuilt, rebuild_training_state};
 pub use reinforce::Reinforce;
 pub use replay::SharedReplay;
-pub use run_file::stored_run;
+pub use run_file::{store_run, stored_run};
 pub use status::{LearnerStatus, SharedStatus};
 pub use trainer::Trainer;
 pub use training_state::{

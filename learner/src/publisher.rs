@@ -4,7 +4,7 @@
 //! reports the newest generation in the arena. While the arena lacks the last generation, the
 //! training loop makes no further one. Publishing is idempotent, so a call is repeated if its
 //! answer is lost. A refusal ends the publisher, because the arena would also refuse every later
-//! generation.
+//! generation. A refused credential does so only after some seconds: see [`Refusals`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use ouro_net::{Generation, RunId};
 use ouro_proto::ArenaClient;
 use ouro_proto::arena_client::ArenaError;
-use ouro_service::{Backoff, Throttle};
+use ouro_service::{Backoff, Refusals, Throttle};
 use tokio::sync::watch;
 
 use crate::training_loop::WeightsSnapshot;
@@ -49,6 +49,9 @@ pub(crate) trait PublishTarget: Send {
         &mut self,
         snapshot: &WeightsSnapshot,
     ) -> impl Future<Output = Result<(), ArenaError>> + Send;
+
+    /// Opens another connection with the next call.
+    fn replace_connection(&mut self);
 }
 
 impl PublishTarget for ArenaClient {
@@ -59,6 +62,10 @@ impl PublishTarget for ArenaClient {
 
     async fn publish_snapshot(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
         self.publish(snapshot.generation, snapshot.step, snapshot.file.clone()).await.map(|_| ())
+    }
+
+    fn replace_connection(&mut self) {
+        self.reconnect();
     }
 }
 
@@ -77,11 +84,14 @@ pub(crate) struct Publisher<T> {
     backoff: Backoff,
     /// Limits the log lines while the arena is unreachable.
     failures: Throttle,
+    /// Refusals of the credential.
+    refusals: Refusals,
 }
 
 impl<T: PublishTarget> Publisher<T> {
     pub(crate) fn new(target: T, backoff: Backoff) -> Self {
-        Self { target, backoff, failures: Throttle::new(LOG_INTERVAL) }
+        let failures = Throttle::new(LOG_INTERVAL);
+        Self { target, backoff, failures, refusals: Refusals::default() }
     }
 
     /// Requests the run and its newest generation until the arena answers. Calls `failed` after
@@ -91,8 +101,9 @@ impl<T: PublishTarget> Publisher<T> {
         mut failed: impl FnMut(&ArenaError),
     ) -> Result<ArenaRun, ArenaError> {
         loop {
-            match self.target.arena_run().await {
-                Err(error) if error.is_retryable() => {
+            let answer = self.target.arena_run().await;
+            match answer {
+                Err(error) if self.may_repeat(&error) => {
                     failed(&error);
                     if self.failures.admit().is_some() {
                         tracing::warn!(
@@ -103,6 +114,7 @@ impl<T: PublishTarget> Publisher<T> {
                 }
                 answer => {
                     self.backoff.reset();
+                    self.refusals.reset();
                     return answer;
                 }
             }
@@ -140,13 +152,15 @@ impl<T: PublishTarget> Publisher<T> {
         self.backoff.reset();
         loop {
             let generation = snapshot.generation;
-            match self.target.publish_snapshot(&snapshot).await {
+            let answer = self.target.publish_snapshot(&snapshot).await;
+            match answer {
                 Ok(()) => {
+                    self.refusals.reset();
                     tracing::info!(generation = generation.0, step = snapshot.step, "published");
                     delivery.send_replace(Delivery { newest: Some(generation), error: None });
                     return Ok(());
                 }
-                Err(error) if error.is_retryable() => {
+                Err(error) if self.may_repeat(&error) => {
                     let error = error.to_string();
                     if let Some(attempts) = self.failures.admit() {
                         tracing::warn!(
@@ -173,6 +187,20 @@ impl<T: PublishTarget> Publisher<T> {
             }
         }
     }
+
+    /// Whether the call that failed may succeed later. Prepares its repetition.
+    fn may_repeat(&mut self, error: &ArenaError) -> bool {
+        if !error.is_unauthenticated() {
+            self.refusals.reset();
+            return error.is_retryable();
+        }
+        if self.refusals.add() {
+            return false;
+        }
+        // The connection may carry a certificate that has expired since it was opened.
+        self.target.replace_connection();
+        true
+    }
 }
 
 #[cfg(test)]
@@ -180,20 +208,36 @@ mod tests {
     use super::*;
     use bytes::Bytes;
     use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use tonic::{Code, Status};
 
     /// Records every publication. Fails `away` times, and sends `newer` to the publisher at the
-    /// first failure. Refuses the generation `refused`.
+    /// first failure. Refuses the credential `denied` times, and the generation `refused`.
     struct FakeArena {
         away: u32,
+        denied: u32,
         refused: Option<u32>,
         newer: Option<Arc<WeightsSnapshot>>,
         snapshots: watch::Sender<Option<Arc<WeightsSnapshot>>>,
         offers: Arc<Mutex<Vec<u32>>>,
+        /// Connections that were replaced.
+        replaced: Arc<AtomicU32>,
+    }
+
+    impl FakeArena {
+        /// Checks the credential of a call.
+        fn admit(&mut self) -> Result<(), ArenaError> {
+            if self.denied == 0 {
+                return Ok(());
+            }
+            self.denied -= 1;
+            Err(Status::new(Code::Unauthenticated, "this certificate has expired").into())
+        }
     }
 
     impl PublishTarget for FakeArena {
         async fn arena_run(&mut self) -> Result<ArenaRun, ArenaError> {
+            self.admit()?;
             if self.away == 0 {
                 let known = ArenaRun { run: None, newest: Some(Generation(3)) };
                 return self.refused.map_or(Ok(known), |_| Err(refusal()));
@@ -203,6 +247,7 @@ mod tests {
         }
 
         async fn publish_snapshot(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
+            self.admit()?;
             self.offers.lock().unwrap().push(snapshot.generation.0);
             if self.refused == Some(snapshot.generation.0) {
                 return Err(refusal());
@@ -218,6 +263,10 @@ mod tests {
             }
             Err(ArenaError::Unavailable("not yet".into()))
         }
+
+        fn replace_connection(&mut self) {
+            self.replaced.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn snapshot(generation: u32) -> Arc<WeightsSnapshot> {
@@ -231,7 +280,8 @@ mod tests {
 
     fn fake(away: u32, refused: Option<u32>) -> FakeArena {
         let snapshots = watch::Sender::new(Some(snapshot(0)));
-        FakeArena { away, refused, newer: None, snapshots, offers: Arc::default() }
+        let (offers, replaced) = (Arc::default(), Arc::default());
+        FakeArena { away, denied: 0, refused, newer: None, snapshots, offers, replaced }
     }
 
     async fn offers(away: u32, newer: Option<Arc<WeightsSnapshot>>) -> Vec<u32> {
@@ -268,6 +318,28 @@ mod tests {
         assert_eq!(*delivered.borrow(), Delivery { newest: None, error });
         assert!(matches!(refused, Err(ArenaError::Refused { code: Code::AlreadyExists, .. })));
         assert_eq!(*offers.lock().unwrap(), [0, 1]);
+    }
+
+    #[tokio::test]
+    async fn a_refused_credential_is_presented_again_over_a_new_connection() {
+        let fake = FakeArena { denied: 2, ..fake(0, None) };
+        let (replaced, receiver) = (Arc::clone(&fake.replaced), fake.snapshots.subscribe());
+        let mut publisher = Publisher::new(fake, Backoff::none());
+        publisher.arena_run(|_| ()).await.expect("it is accepted the third time");
+        publisher.target.denied = 1;
+        let published = publisher.publish(receiver, watch::Sender::default()).await;
+        published.expect("it is accepted the second time");
+        assert_eq!(replaced.load(Ordering::Relaxed), 3);
+    }
+
+    #[tokio::test]
+    async fn a_credential_that_stays_refused_ends_the_publisher() {
+        let fake = FakeArena { denied: 1, ..fake(0, None) };
+        let receiver = fake.snapshots.subscribe();
+        let refusals = Refusals::new(Duration::ZERO);
+        let publisher = Publisher { refusals, ..Publisher::new(fake, Backoff::none()) };
+        let ended = publisher.publish(receiver, watch::Sender::default()).await;
+        assert!(matches!(ended, Err(ArenaError::Refused { code: Code::Unauthenticated, .. })));
     }
 
     #[tokio::test]

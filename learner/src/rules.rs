@@ -106,6 +106,7 @@ pub(crate) fn rules(config: &Config) -> Result<Box<dyn Rules>, SettingError> {
                 discount: self.0.discount,
                 // Outcome classes have a class for draws.
                 draw: if value == ValueRange::Outcome { 0.0 } else { self.0.draw },
+                search_draw: (value == ValueRange::Outcome).then_some(self.0.draw),
                 reward_scale: train.reward_scale,
                 augment: train.augment,
             })
@@ -124,6 +125,9 @@ struct OfGame<G> {
     discount: f32,
     /// The value target of a draw.
     draw: f32,
+    /// The value of a draw in searches, if the value head has outcome classes. Otherwise it is that
+    /// of the target.
+    search_draw: Option<f32>,
     reward_scale: f32,
     augment: bool,
 }

@@ -18,23 +18,26 @@ struct RunFile {
     run: RunId,
 }
 
-/// The run of the learner in `directory`; `None` until an arena has named it.
+/// The run of the learner in `directory`; `None` until an arena has named it. The error of a damaged
+/// file names the remedy.
 pub fn stored_run(directory: &Path) -> Result<Option<RunId>, TrainingStateError> {
     let path = directory.join(FILE);
-    let damaged = |what: String| TrainingStateError::Damaged { path: path.clone(), what };
     match fs::read(&path) {
-        Ok(bytes) => {
-            let file: RunFile =
-                serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-            Ok(Some(file.run))
-        }
+        Ok(bytes) => match serde_json::from_slice::<RunFile>(&bytes) {
+            Ok(file) => Ok(Some(file.run)),
+            Err(error) => {
+                let remedy = "run `ouro repair`, or remove the file if the arena of this run is on another \
+                              machine";
+                Err(TrainingStateError::Damaged { path, what: format!("{error}; {remedy}") })
+            }
+        },
         Err(error) if error.kind() == NotFound => Ok(None),
         Err(source) => Err(TrainingStateError::Io { path, source }),
     }
 }
 
-/// Stores the run durably.
-pub(crate) fn store_run(directory: &Path, run: RunId) -> Result<(), TrainingStateError> {
+/// Stores the run of the learner in `directory` durably.
+pub fn store_run(directory: &Path, run: RunId) -> Result<(), TrainingStateError> {
     let text = format!("{{\"run\":\"{run}\"}}\n");
     replace_file(&directory.join(FILE), text.as_bytes())
 }

@@ -237,7 +237,7 @@ impl<A: Algorithm> TrainingLoop<A> {
         }
     }
 
-    /// Whether the arena lacks so many generations that the next start would refuse another one.
+    /// Whether the arena lacks so many generations that the next start may refuse another one.
     fn is_far_ahead(&self) -> bool {
         let Some(delivery) = &self.delivery else { return false };
         publisher::is_far_ahead(self.next_generation(), delivery.borrow().newest)

@@ -39,8 +39,8 @@ pub(crate) use files::{FOLDER as STATES_FOLDER, PREFIX as STATE_PREFIX, replace_
 pub use fit::UnfitState;
 pub use set_aside::{ResumeError, StoppedLearner};
 pub(crate) use state::{RunState, TrainingState};
-pub(crate) use verify::find_weights;
 pub use verify::{FoundState, StoredState, training_states};
+pub(crate) use verify::{find_weights, newest_generation};
 
 /// The saved training states of one run. The learner is the only writer.
 #[derive(Clone, Debug)]
@@ -87,6 +87,10 @@ impl StateStore {
         let name = format!("{PREFIX}{:012}", meta.step);
         let (temporary, path) =
             (self.root.join(format!("{TEMPORARY}{name}")), self.root.join(&name));
+        // The load skipped this state after an I/O error or for its version, so it may be whole.
+        if path.exists() && !self.damaged.contains(&name) {
+            set_aside::set_aside(&self.root, std::iter::once(path.as_path()))?;
+        }
         remove_if_there(&temporary)?;
         fs::create_dir(&temporary).map_err(at(&temporary))?;
         let run = serde_json::to_vec_pretty(run)
@@ -109,7 +113,7 @@ impl StateStore {
             .map_err(|error| TrainingStateError::damaged(&path.join(MANIFEST), error))?;
         write_synced(&temporary.join(MANIFEST), &manifest)?;
         sync_directory(&temporary)?;
-        // An existing state of this step is damaged: otherwise the run would be past the step.
+        // A state of this step that is still there is damaged.
         remove_if_there(&path)?;
         fs::rename(&temporary, &path).map_err(at(&path))?;
         sync_directory(&self.root)?;

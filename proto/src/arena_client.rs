@@ -42,9 +42,25 @@ type Connection = InterceptedService<Channel, Credential>;
 #[derive(Clone, Debug)]
 pub struct ArenaClient {
     channel: Channel,
+    /// What opens the connection; `None` on a channel of the caller.
+    target: Option<Target>,
+    credential: Credential,
     arena: ArenaServiceClient<Connection>,
     pool: PoolServiceClient<Connection>,
     max_weights_bytes: u64,
+}
+
+/// The arena and how it is verified.
+#[derive(Clone, Debug)]
+struct Target {
+    endpoint: Endpoint,
+    tls: Option<ClientTls>,
+}
+
+impl Target {
+    fn connect(&self) -> Channel {
+        ouro_tls::connect_lazy(&self.endpoint, self.tls.as_ref())
+    }
 }
 
 impl ArenaClient {
@@ -61,7 +77,8 @@ impl ArenaClient {
     /// Like [`new`](Self::new); `tls` verifies the arena at an `https` address.
     pub fn with_tls(address: &str, tls: Option<&ClientTls>) -> Result<Self, ArenaError> {
         let endpoint = Self::endpoint(address)?.tcp_nodelay(true);
-        Ok(Self::from_channel(ouro_tls::connect_lazy(&endpoint, tls)))
+        let target = Target { endpoint, tls: tls.cloned() };
+        Ok(Self::on(target.connect(), Some(target), Credential::None))
     }
 
     /// The endpoint of the arena at `address`. Its connections fail in time if the arena is gone.
@@ -79,14 +96,16 @@ impl ArenaClient {
 
     /// Creates a client on an existing channel.
     pub fn from_channel(channel: Channel) -> Self {
-        Self::on(channel, Credential::None)
+        Self::on(channel, None, Credential::None)
     }
 
-    fn on(channel: Channel, credential: Credential) -> Self {
+    fn on(channel: Channel, target: Option<Target>, credential: Credential) -> Self {
         let limit = MESSAGE_BYTES.max(4 << 20);
-        let connection = InterceptedService::new(channel.clone(), credential);
+        let connection = InterceptedService::new(channel.clone(), credential.clone());
         Self {
             channel,
+            target,
+            credential,
             arena: ArenaServiceClient::new(connection.clone()).max_decoding_message_size(limit),
             pool: PoolServiceClient::new(connection).max_decoding_message_size(limit),
             max_weights_bytes: DEFAULT_MAX_WEIGHTS_BYTES,
@@ -96,7 +115,24 @@ impl ArenaClient {
     /// Sends the token of `credential` with each call.
     #[must_use]
     pub fn credential(self, credential: Credential) -> Self {
-        Self { max_weights_bytes: self.max_weights_bytes, ..Self::on(self.channel, credential) }
+        let Self { channel, target, max_weights_bytes, .. } = self;
+        Self { max_weights_bytes, ..Self::on(channel, target, credential) }
+    }
+
+    /// Opens another connection with the next call. Clones keep the old one.
+    ///
+    /// A connection carries the certificate with which it was opened, also once that has expired.
+    /// A new connection carries the one that is in its file by then. A client
+    /// [on a channel](Self::from_channel) keeps its channel.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
+    pub fn reconnect(&mut self) {
+        let Some(target) = self.target.clone() else { return };
+        let (max_weights_bytes, credential) = (self.max_weights_bytes, self.credential.clone());
+        let client = Self::on(target.connect(), Some(target), credential);
+        *self = client.max_weights_bytes(max_weights_bytes);
     }
 
     /// Accepts weights up to `bytes` instead of [`DEFAULT_MAX_WEIGHTS_BYTES`].
@@ -272,6 +308,22 @@ mod tests {
         let error = within::<()>(Duration::ZERO, std::future::pending()).await.unwrap_err();
         assert!(error.is_retryable(), "{error}");
         assert_eq!(within(Duration::ZERO, async { Ok(1) }).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reconnects_opens_another_connection() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client =
+            ArenaClient::new(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        // The connections stay open, and no call is answered.
+        let mut connections = Vec::new();
+        for _ in 0..2 {
+            client.reconnect();
+            tokio::select! {
+                answer = client.get_pool() => panic!("{answer:?}"),
+                accepted = listener.accept() => connections.push(accepted.unwrap()),
+            }
+        }
     }
 
     #[tokio::test]

@@ -11,9 +11,10 @@ use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_testkit::server::Served;
+use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::*;
@@ -120,6 +121,20 @@ impl Running {
     }
 }
 
+/// A watcher of the arena at `url`.
+fn watcher(url: &str, cache: Option<Arc<Cache>>) -> PoolWatcher {
+    PoolWatcher {
+        arena: ArenaClient::new(url).unwrap(),
+        loader: Loader::new(testing::config(), cache),
+        rosters: watch::Sender::default(),
+        run: watch::Sender::default(),
+        hints: watch::Sender::new(Generation(0)).subscribe(),
+        counters: Arc::default(),
+        refusals: Refusals::new(PATIENCE),
+        stop: CancellationToken::new(),
+    }
+}
+
 async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
     let (sender, streams) = mpsc::channel(8);
     let (files, asked) = (Files::default(), Arc::new(Notify::new()));
@@ -135,16 +150,9 @@ async fn start_with(cache: Option<Arc<Cache>>, hangs: bool) -> Running {
     let (rosters, roster) = watch::channel(None);
     let (hints, receiver) = watch::channel(Generation(0));
     let stop = CancellationToken::new();
-    let watcher = PoolWatcher {
-        arena: ArenaClient::new(&server.url).unwrap(),
-        loader: Loader::new(testing::config(), cache),
-        rosters,
-        run: watch::Sender::default(),
-        hints: receiver,
-        counters: Arc::default(),
-        refusals: Refusals::new(PATIENCE),
-        stop: stop.clone(),
-    };
+    let stop_token = stop.clone();
+    let watcher =
+        PoolWatcher { rosters, hints: receiver, stop: stop_token, ..watcher(&server.url, cache) };
     let watcher = tokio::spawn(watcher.run());
     Running { streams, files, returned, asked, roster, hints, stop, watcher, _server: server }
 }
@@ -252,6 +260,34 @@ async fn a_refusal_of_the_arena_ends_the_actor_only_before_its_first_answer() {
     running.stream().await.send(snapshot(3, &[])).await.unwrap();
     assert_eq!(running.next().await, (3, vec![]));
     assert!(!running.stop.is_cancelled());
+}
+
+#[tokio::test]
+async fn a_refused_credential_is_presented_again_over_a_new_connection() {
+    let (sender, mut callers) = mpsc::channel(8);
+    let refuse = move |request: Request<()>| -> Result<Request<()>, Status> {
+        // The test may be over.
+        let _ = sender.try_send(request.remote_addr());
+        Err(Status::unauthenticated("this certificate has expired; connect with a new one"))
+    };
+    let unused = Offered {
+        streams: mpsc::channel(1).0,
+        files: Files::default(),
+        returned: mpsc::channel(1).0,
+        asked: Arc::default(),
+        hangs: false,
+    };
+    let listener = TcpListener::bind(ouro_testkit::server::free_port()).await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    // The server of tonic tells an interceptor who calls.
+    let service = PoolServiceServer::with_interceptor(unused, refuse);
+    let server = tonic::transport::Server::builder().add_service(service);
+    let serving = tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    let watching = tokio::spawn(watcher(&url, None).run());
+    let [first, second] = [callers.recv().await.unwrap(), callers.recv().await.unwrap()];
+    assert!(first.is_some() && first != second, "{first:?} {second:?}");
+    watching.abort();
+    serving.abort();
 }
 
 #[tokio::test]

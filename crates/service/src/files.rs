@@ -11,7 +11,7 @@ use std::path::Path;
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
     if !std::fs::metadata(path)?.is_file() {
-        return Err(invalid("it is not a regular file".to_owned()));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
     // One byte more detects a longer file. The length in the metadata may be out of date.

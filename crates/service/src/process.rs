@@ -3,6 +3,7 @@
 //! Exit codes follow `sysexits.h`. A supervisor can distinguish a wrong configuration (do not
 //! restart) from a missing dependency (restart later) and from a bug.
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -72,7 +73,7 @@ impl Failure {
 /// print to standard output, that is success. A wrong command line prints one line to standard
 /// error, and the code is that of [`ExitStatus::BadConfiguration`].
 pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
-    A::try_parse().map_err(|error| {
+    parse(std::env::args_os()).map_err(|error| {
         // If a write fails, the output is closed, so the failure cannot be reported either.
         if !error.use_stderr() {
             let _ = error.print();
@@ -85,6 +86,22 @@ pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
         }
         ExitStatus::BadConfiguration.into()
     })
+}
+
+fn parse<A: clap::Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<A, clap::Error> {
+    let mut command = with_negative_numbers(A::command());
+    let mut found = command.try_get_matches_from_mut(arguments)?;
+    A::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
+}
+
+/// The command with values that may be negative numbers. Otherwise `-1` would be an unknown argument,
+/// and the error would not have the accepted values.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let has_value = argument.get_action().takes_values();
+        argument.allow_negative_numbers(has_value)
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// The text of a clap error on one line, without the usage.
@@ -140,7 +157,6 @@ where
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
 
     use super::*;
 
@@ -148,6 +164,8 @@ mod tests {
     struct Example {
         #[arg(long, value_parser = ["auto", "cpu"])]
         device: String,
+        #[arg(long, default_value_t = 1)]
+        games: u8,
     }
 
     #[test]
@@ -168,8 +186,13 @@ mod tests {
                 "error: unexpected argument '--devise' found; tip: a similar argument exists: \
                  '--device'; see --help",
             ),
+            (
+                &["example", "--device", "cpu", "--games", "-1"],
+                "error: invalid value '-1' for '--games <GAMES>': -1 is not in 0..=255; see --help",
+            ),
         ] {
-            let error = Example::try_parse_from(arguments).expect_err("it is wrong");
+            let arguments = arguments.iter().map(OsString::from);
+            let error = parse::<Example>(arguments).expect_err("it is wrong");
             assert_eq!(one_line(&error.to_string()), expected);
         }
     }

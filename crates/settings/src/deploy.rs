@@ -262,10 +262,13 @@ impl Deployment {
         match &self.store {
             Some(url) if !REDIS.iter().any(|start| url.starts_with(start)) => {
                 // It may hold a password.
-                let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+                let shown = match url.split_once("://") {
+                    Some((scheme, _)) => format!("{scheme}://…"),
+                    None => "an address without ://".to_owned(),
+                };
                 let remedy =
                     "give redis://HOST:PORT or rediss://HOST:PORT, or leave it out for files";
-                Err(SettingError::new("deploy.store", format!("{scheme}://…"), remedy))
+                Err(SettingError::new("deploy.store", shown, remedy))
             }
             _ => Ok(()),
         }?;

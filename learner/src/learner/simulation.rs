@@ -72,6 +72,10 @@ impl PublishTarget for ReportingTarget {
         (self.published)(snapshot.generation, ContentHash::of(&snapshot.file));
         Ok(())
     }
+
+    fn replace_connection(&mut self) {
+        self.arena.replace_connection();
+    }
 }
 
 impl<C, D> SimulatedLearner<C, D>

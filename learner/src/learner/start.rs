@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use ouro_net::{Generation, NetSpec, Weights, WeightsMeta};
+use ouro_net::{Generation, NetSpec, RunId, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
 use ouro_replay::{Disk, EncodedTrajectory, FolderDisk, Journal, Replay, ReplayState, Trajectory};
 use ouro_service::identity;
@@ -22,7 +22,10 @@ use crate::rules::Rules;
 use crate::run_file::{store_run, stored_run};
 use crate::trainer::TrainerState;
 use crate::training_loop::TrainingLoopError;
-use crate::training_state::{RunState, StateStore, TrainingState, UnfitState, training_states};
+use crate::training_state::{
+    RunState, StateStore, TrainingState, TrainingStateError, UnfitState, newest_generation,
+    training_states,
+};
 
 /// The state and the parts from which training resumes.
 pub(super) struct ResumedRun {
@@ -63,6 +66,33 @@ pub(super) fn check_arena(
     is_new: bool,
 ) -> Result<(), LearnerError> {
     let ArenaRun { run: Some(found), newest } = arena else { return Ok(()) };
+    match fit(found, newest, directory, own, is_new)? {
+        None => Ok(store_run(directory, found)?),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Checks that an arena of the run `found` fits the folder of a stopped learner, as a start does.
+/// `newest` is the newest generation of the arena. Reads all training states and does not write.
+pub fn check_arena_fits(
+    directory: &Path,
+    found: RunId,
+    newest: Option<Generation>,
+) -> Result<(), LearnerError> {
+    let own = newest_generation(directory)?;
+    let is_new = training_states(directory)?.is_empty();
+    fit(found, newest, directory, own, is_new).map(drop)
+}
+
+/// The run that the folder names, if an arena of the run `found` fits it. `own` is the newest
+/// generation of any training state, lost ones included.
+fn fit(
+    found: RunId,
+    newest: Option<Generation>,
+    directory: &Path,
+    own: Generation,
+    is_new: bool,
+) -> Result<Option<RunId>, LearnerError> {
     let folder = directory.display().to_string();
     let stored = stored_run(directory)?;
     if let Some(stored) = stored.filter(|stored| *stored != found) {
@@ -71,13 +101,26 @@ pub(super) fn check_arena(
     if let Some(newest) = newest.filter(|newest| is_new && newest.0 > 0) {
         return Err(LearnerError::LearnerLost { directory: folder, newest });
     }
-    if stored.is_none() {
-        return Ok(store_run(directory, found)?);
-    }
-    if is_far_ahead(own, newest) {
+    if stored.is_some() && is_far_ahead(own, newest) && !has_state_before(own, newest, directory)? {
         return Err(LearnerError::ArenaBehind { directory: folder, own, newest });
     }
-    Ok(())
+    Ok(stored)
+}
+
+/// Whether the arena has the newest whole training state before the generation `own`.
+///
+/// Numbers jump over those of states that were damaged or set aside, so the arena may lack more
+/// numbers than the learner leaves unpublished. Training makes a generation once the arena has the
+/// one that it continues, so an arena without that one is from an earlier time.
+fn has_state_before(
+    own: Generation,
+    newest: Option<Generation>,
+    directory: &Path,
+) -> Result<bool, TrainingStateError> {
+    let states = training_states(directory)?;
+    let whole = states.iter().filter_map(|state| state.content.as_ref().ok());
+    let before = whole.map(|state| state.generation).filter(|generation| *generation < own).max();
+    Ok(before.is_some_and(|before| newest >= Some(before)))
 }
 
 /// Loads the newest training state or creates generation 0. Checks its weights against the CPU

@@ -5,7 +5,7 @@ use ouro_replay::{Draw, EncodedTrajectory, Move, PositionRef, SearchTarget, Traj
 
 use super::{OfGame, Rules, UnpackError};
 use crate::alphazero::Positions;
-use crate::alphazero::targets::discounted;
+use crate::alphazero::targets::{discounted, outcome_of_root};
 use crate::reinforce::{SeatTransitions, Segments, seat_transitions};
 
 /// The last known value of a seat.
@@ -146,8 +146,8 @@ impl<G: Game> OfGame<G> {
     /// its elimination, however long the others play on.
     ///
     /// The value is the outcome, unless the game was cut off while the seat could still move. That
-    /// outcome is unknown, so the root value of the seat's last search stands for it. An outcome of 0 would
-    /// make long games worth more than draws.
+    /// outcome is unknown, so the root value of the seat's last search stands for it, on the scale
+    /// of outcomes. An outcome of 0 would make long games worth more than draws.
     fn seat_end(&self, trajectory: &Trajectory, states: &[G::State], seat: usize) -> SeatEnd {
         let last = &states[states.len() - 1];
         let outcome = trajectory.seats[seat].outcome;
@@ -165,7 +165,8 @@ impl<G: Game> OfGame<G> {
             let Turn::Move(movers) = self.game.turn(state) else { return None };
             let mut moves = movers.iter().zip(&ply.moves);
             let (_, last) = moves.find(|(mover, _)| *mover == seat)?;
-            let value = last.search.as_ref()?.value;
+            let root = last.search.as_ref()?.value;
+            let value = self.search_draw.map_or(root, |draw| outcome_of_root(root, draw));
             Some(SeatEnd { value, elapsed: self.game.elapsed(state) })
         });
         values.next().unwrap_or_else(|| end(last))

@@ -232,16 +232,38 @@ fn a_game_that_was_cut_off_is_valued_by_its_last_search() {
     config.discount = 0.5;
     config.train.augment = false;
     let rules = rules(&config).unwrap();
-    let mut cut = fresh(searched_game());
-    cut.plies.truncate(3);
-    cut.record.digests.truncate(4);
-    cut.seats.iter_mut().for_each(|seat| seat.outcome = 0.0);
+    let mut cut = cut_game();
     target(&mut cut, 0).value = 0.5;
     target(&mut cut, 2).value = 0.75;
     let examined = examine(&config, &cut).unwrap();
     let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
     // Two steps to the last search of the seat, on ply 2.
     assert_eq!((batch.outcomes, batch.root_values), (vec![0.75 / 4.0], vec![0.5]));
+}
+
+#[test]
+fn a_game_that_was_cut_off_while_it_was_drawn_counts_as_a_draw() {
+    let mut config = alphazero();
+    (config.draw, config.discount) = (-0.5, 1.0);
+    config.train.augment = false;
+    let mut cut = cut_game();
+    target(&mut cut, 2).value = -0.5;
+    for (net, expected) in [(config.net.clone(), -0.5), (with_classes(), 0.0)] {
+        config.net = net;
+        let examined = examine(&config, &cut).unwrap();
+        let rules = rules(&config).unwrap();
+        let batch = rules.positions(&all(examined.game), &mut Rng::new(1, "augment")).unwrap();
+        assert_eq!(batch.outcomes, [expected]);
+    }
+}
+
+/// The searched game, cut off after three plies.
+fn cut_game() -> Trajectory {
+    let mut cut = fresh(searched_game());
+    cut.plies.truncate(3);
+    cut.record.digests.truncate(4);
+    cut.seats.iter_mut().for_each(|seat| seat.outcome = 0.0);
+    cut
 }
 
 /// A game of random snakes with a target for every move, and the elapsed time of each snake's

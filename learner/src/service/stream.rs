@@ -15,7 +15,7 @@ use ouro_service::access::Identity;
 use ouro_service::{Throttle, blocking};
 use ouro_traces::{Time, span, trace_of};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::{Status, Streaming};
 
 use super::{AHEAD, Shared, StreamError};
@@ -29,6 +29,13 @@ const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// threads and journal that honest actors need, and only callers with a credential are
 /// [suspended](Identity::report_invalid).
 const INVALID_PAUSE: Duration = Duration::from_millis(50);
+
+/// A game that was checked.
+pub(super) struct Examined {
+    pub(super) decision: Decision,
+    /// The status that ends the connection, if the credential has sent too many invalid games.
+    pub(super) report: Result<(), Status>,
+}
 
 type Responses = mpsc::Sender<Result<wire::PushResponse, Status>>;
 
@@ -158,9 +165,11 @@ struct Connection<'a> {
     repeated: bool,
     /// The sequence numbers of games without an acknowledgement, with the times of their arrival.
     arrivals: VecDeque<(u64, Instant)>,
-    examining: VecDeque<(u64, JoinHandle<Decision>)>,
+    /// The games that are checked or wait for it. Those that wait end with the connection, so that
+    /// a client which connects again and again cannot fill the memory with them.
+    examining: VecDeque<(u64, AbortOnDropHandle<Examined>)>,
     /// The checked game that waits for room in the journal writer's queue.
-    examined: Option<(u64, Decision)>,
+    examined: Option<(u64, Examined)>,
     /// Bounds the log of an actor whose games are all refused.
     refusal_log: Throttle,
     /// The end of the pause after an invalid game.
@@ -197,10 +206,11 @@ impl Connection<'_> {
                 permit = shared.journal_writer.room(), if self.examined.is_some() => {
                     self.submit(permit?)?;
                 }
-                decision = front(&mut self.examining),
+                examined = front(&mut self.examining),
                     if !self.examining.is_empty() && self.examined.is_none() =>
                 {
-                    self.examined = self.examining.pop_front().map(|(number, _)| (number, decision));
+                    let number = self.examining.pop_front().map(|(number, _)| number);
+                    self.examined = number.map(|number| (number, examined));
                 }
                 () = until(self.unread_until), if self.unread_until.is_some() => {
                     self.unread_until = None;
@@ -248,17 +258,18 @@ impl Connection<'_> {
         }
         self.arrivals.push_back((got, Instant::now()));
         let (shared, hello) = (Arc::clone(self.shared), self.hello.clone());
+        let identity = self.identity.cloned();
         let trace = trace_of(&self.session.actor, self.session.epoch, got);
         let examining = tokio::spawn(async move {
             let start = Time::now();
-            let decision = examine(&shared, &hello, message).await;
+            let examined = examine(&shared, &hello, identity, message).await;
             if let Some(trace) = trace {
-                let accepted = matches!(decision, Decision::Accept(_));
+                let accepted = matches!(examined.decision, Decision::Accept(_));
                 trace.send(span::EXAMINE, start, Time::now(), &[("accepted", accepted.into())]);
             }
-            decision
+            examined
         });
-        self.examining.push_back((got, examining));
+        self.examining.push_back((got, AbortOnDropHandle::new(examining)));
         Ok(true)
     }
 
@@ -271,7 +282,8 @@ impl Connection<'_> {
 
     /// Sends a checked game to the journal writer. Fails if its sender has sent too many invalid ones.
     fn submit(&mut self, permit: mpsc::Permit<'_, Command>) -> Result<(), StreamError> {
-        let Some((sequence, decision)) = self.examined.take() else { return Ok(()) };
+        let Some((sequence, examined)) = self.examined.take() else { return Ok(()) };
+        let Examined { decision, report } = examined;
         let is_invalid =
             matches!(&decision, Decision::Refuse(reason, _) if reason.is_senders_fault());
         match &decision {
@@ -289,13 +301,10 @@ impl Connection<'_> {
         }
         let (actor, epoch) = (Arc::clone(&self.session.actor), self.session.epoch);
         permit.send(Command::Decide { actor, epoch, sequence, decision });
-        if !is_invalid {
-            return Ok(());
+        if is_invalid {
+            self.unread_until = Some(tokio::time::Instant::now() + INVALID_PAUSE);
         }
-        self.unread_until = Some(tokio::time::Instant::now() + INVALID_PAUSE);
-        self.identity.map_or(Ok(()), |identity| {
-            identity.report_invalid().map_err(|status| StreamError::Suspended(Box::new(status)))
-        })
+        report.map_err(|status| StreamError::Suspended(Box::new(status)))
     }
 
     /// Acknowledges the games whose decisions are on disk, with the suggested pause. `false` if the
@@ -344,23 +353,26 @@ async fn until(time: Option<tokio::time::Instant>) {
     }
 }
 
-/// The decision on the oldest game that is being examined.
-async fn front(examining: &mut VecDeque<(u64, JoinHandle<Decision>)>) -> Decision {
+/// The oldest game that is being examined, once it is.
+async fn front(examining: &mut VecDeque<(u64, AbortOnDropHandle<Examined>)>) -> Examined {
     let Some((_, oldest)) = examining.front_mut() else { return std::future::pending().await };
     // A game whose check panicked is refused. Otherwise the actor would resend it forever.
-    oldest.await.unwrap_or_else(|_| refuse(&Refusal::Panicked))
+    let panicked = |_| Examined { decision: refuse(&Refusal::Panicked), report: Ok(()) };
+    oldest.await.unwrap_or_else(panicked)
 }
 
 fn refuse(refusal: &Refusal) -> Decision {
     Decision::Refuse(refusal.reason(), refusal.to_string())
 }
 
-/// Checks and replays a game as soon as a replay permit is free.
+/// Checks and replays a game as soon as a replay permit is free. Reports it to `identity` if no
+/// working actor sends it.
 pub(super) async fn examine(
     shared: &Arc<Shared>,
     hello: &Hello,
+    identity: Option<Identity>,
     message: wire::Trajectory,
-) -> Decision {
+) -> Examined {
     // The permit comes before decoding: a decoded game needs several times the memory of its
     // message.
     let permit = Arc::clone(&shared.replays).acquire_owned().await;
@@ -370,13 +382,21 @@ pub(super) async fn examine(
         let examined = from_wire(message, &hello)
             .map_err(|error| Refusal::Malformed(error.to_string()))
             .and_then(|(_, trajectory)| rules.examine(&trajectory, newest));
+        // Here, so that a connection that ends during the check does not avoid the report.
+        let report = match (&examined, &identity) {
+            (Err(refusal), Some(identity)) if refusal.reason().is_senders_fault() => {
+                identity.report_invalid()
+            }
+            _ => Ok(()),
+        };
         // Moved into this task and dropped here, so that the permit covers the whole check.
         drop(permit);
-        examined
+        (examined, report)
     });
-    match replayed.await {
-        Ok(Ok(examined)) => Decision::Accept(Box::new(examined)),
-        Ok(Err(refusal)) => refuse(&refusal),
-        Err(_) => refuse(&Refusal::Panicked),
-    }
+    let (decision, report) = match replayed.await {
+        Ok((Ok(accepted), report)) => (Decision::Accept(Box::new(accepted)), report),
+        Ok((Err(refusal), report)) => (refuse(&refusal), report),
+        Err(_) => (refuse(&Refusal::Panicked), Ok(())),
+    };
+    Examined { decision, report }
 }

@@ -15,6 +15,7 @@ use ouro_service::GrpcServer;
 use ouro_service::server::Limits;
 use tokio_util::sync::DropGuard;
 
+mod examination;
 mod pause;
 mod run;
 
@@ -72,6 +73,7 @@ fn hello() -> Hello {
 /// A service over loopback without training.
 struct Served {
     url: String,
+    intake: Intake,
     replay: Arc<SharedReplay>,
     disk: MemoryDisk,
     server: DropGuard,
@@ -95,11 +97,11 @@ impl Served {
             Intake::new(rules, journal_writer, kept, progress, delivered, &config, stop.clone());
         intake.welcome_actors(run);
         let server = GrpcServer::bind(config.listen, Limits::default()).await;
-        let server =
-            server.expect("a free port").add_service(LearnerServiceServer::new(intake), &[]);
+        let service = LearnerServiceServer::new(intake.clone());
+        let server = server.expect("a free port").add_service(service, &[]);
         let url = format!("http://{}", server.local_addr());
         tokio::spawn(server.run_until(stop.clone()));
-        Self { url, replay, disk, server: stop.drop_guard() }
+        Self { url, intake, replay, disk, server: stop.drop_guard() }
     }
 }
 
@@ -143,7 +145,7 @@ async fn a_game_whose_replay_panics_is_refused_and_gives_its_permit_back() {
     let hello = hello();
     for sequence in 1..=config.intake.replay_threads as u64 + 1 {
         let message = to_wire(sequence, &random_game(sequence));
-        match stream::examine(&intake.shared, &hello, message).await {
+        match stream::examine(&intake.shared, &hello, None, message).await.decision {
             Decision::Refuse(reason, _) => assert_eq!(reason, RefusalReason::Internal),
             Decision::Accept(_) => panic!("accepted"),
         }

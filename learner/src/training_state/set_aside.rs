@@ -1,7 +1,8 @@
 //! Resuming a run from an older training state.
 //!
 //! The newer states move to the folder `set-aside`, from which no start reads a state. Nothing is
-//! deleted. Their generations stay taken: the run continues with numbers above them.
+//! deleted. Their generations stay taken: the run continues with numbers above them. A state that
+//! cannot be read but may be whole moves there too, once the run repeats its step.
 
 use std::fs;
 use std::ops::Range;
@@ -113,7 +114,7 @@ impl StoppedLearner {
 
 /// Moves states, oldest first. The newest state thus stays the newest until all others are moved,
 /// so a kill in between does not select a state that nobody chose.
-fn set_aside<'a>(
+pub(super) fn set_aside<'a>(
     root: &Path,
     states: impl Iterator<Item = &'a Path>,
 ) -> Result<Vec<PathBuf>, TrainingStateError> {

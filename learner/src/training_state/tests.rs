@@ -186,6 +186,21 @@ fn age(store: &StateStore, name: &str, version: u32) {
 }
 
 #[test]
+fn a_state_of_another_version_is_set_aside_when_its_step_is_repeated() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = StateStore::open(directory.path(), 4).unwrap();
+    for step in [4, 5] {
+        store.save(&training_state(step)).unwrap();
+    }
+    let name = "step-000000000005";
+    age(&store, name, VERSION + 1);
+    assert_eq!(step(&mut store), 4);
+    store.save(&training_state(5)).unwrap();
+    assert_eq!(step(&mut store), 5);
+    assert!(store.root.join("set-aside").join(name).join(WEIGHTS).exists());
+}
+
+#[test]
 fn a_run_of_another_version_is_refused_with_both_versions() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = StateStore::open(directory.path(), 4).unwrap();

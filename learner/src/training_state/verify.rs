@@ -6,7 +6,8 @@ use ouro_net::{ContentHash, Generation};
 use ouro_replay::ReplayState;
 
 use super::error::TrainingStateError;
-use super::files::{FOLDER, PREFIX, WEIGHTS, names, read, states};
+use super::files::{FOLDER, PREFIX, WEIGHTS, manifest, names, read, states};
+use super::set_aside::newest_set_aside;
 
 /// A training state on disk, usable or not.
 #[derive(Debug)]
@@ -41,6 +42,18 @@ pub fn training_states(directory: &Path) -> Result<Vec<FoundState>, TrainingStat
         FoundState { path, content }
     });
     Ok(found.collect())
+}
+
+/// The newest generation of any training state in `directory`; 0 without a state. States that are
+/// damaged or were set aside count, as far as their manifests can be read.
+pub(crate) fn newest_generation(directory: &Path) -> Result<Generation, TrainingStateError> {
+    let root = directory.join(FOLDER);
+    if !root.exists() {
+        return Ok(Generation::default());
+    }
+    let manifests = names(&root, PREFIX)?.into_iter().map(|name| manifest(&root.join(name)));
+    let newest = manifests.flatten().map(|manifest| manifest.generation).max();
+    Ok(newest.max(newest_set_aside(&root)?).unwrap_or_default())
 }
 
 /// The weights file with this hash, if a training state in `directory` holds it.

@@ -42,6 +42,12 @@ impl ArenaError {
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Unavailable(_))
     }
+
+    /// Whether the arena does not accept the credential of the call. A credential that was renewed
+    /// may be accepted soon, over a new connection if it is a certificate.
+    pub fn is_unauthenticated(&self) -> bool {
+        matches!(self, Self::Refused { code: Code::Unauthenticated, .. })
+    }
 }
 
 impl From<Status> for ArenaError {

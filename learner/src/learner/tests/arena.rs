@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ouro_net::{ContentHash, Generation, RunId};
+use ouro_net::{ContentHash, Generation, RunId, Weights, WeightsMeta};
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::{PoolService, PoolServiceServer};
 use ouro_testkit::server::{self, Served};
@@ -105,6 +105,17 @@ fn make_folder(config: &Config) {
     resumed.join(ArenaRun::default(), &config.training_states.directory).unwrap();
 }
 
+/// Saves a training state of this generation, as training does before the arena has it.
+pub(super) fn save_generation(resumed: &mut ResumedRun, generation: u32) {
+    let (weights, step) = (&resumed.training_state.weights, generation.into());
+    let generation = Generation(generation);
+    let meta = WeightsMeta { generation, step, ..weights.meta().clone() };
+    let (spec, tensors) = (weights.spec().clone(), weights.tensors().to_vec());
+    resumed.training_state.weights = Weights::from_tensors(spec, meta, tensors).unwrap();
+    resumed.store.save(&resumed.training_state).unwrap();
+    resumed.taken = resumed.taken.max(generation);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_folder_beside_an_arena_with_generations_is_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -128,8 +139,9 @@ async fn the_folder_of_a_learner_joins_one_run_and_no_earlier_time_of_it() {
     let rules = crate::rules::rules(&config).unwrap();
     let (mut resumed, ..) = start::resume(&config, &*rules).unwrap();
     let [first, second] = [b"a", b"b"].map(|seed| Some(RunId::of(seed)));
-    let mut join = |run, newest: Option<u32>, own| {
-        resumed.taken = Generation(own);
+    // Joins after it has saved the generations up to `own`.
+    let mut join = |run, newest: Option<u32>, own: u32| {
+        (resumed.taken.0 + 1..=own).for_each(|next| save_generation(&mut resumed, next));
         let newest = newest.map(Generation);
         resumed.join(ArenaRun { run, newest }, directory.path())
     };

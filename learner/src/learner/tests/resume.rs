@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ouro_net::Generation;
+use ouro_net::{Generation, RunId};
 use ouro_proto::arena::v1::pool_service_server::PoolServiceServer;
 use ouro_replay::check::inspect;
 use ouro_testkit::server::{self, Served};
 use tokio::task::JoinHandle;
 
-use super::arena::{FakeArena, Publication, until};
+use super::arena::{FakeArena, Publication, save_generation, until};
 use super::*;
 use crate::training_state::{FoundState, StoppedLearner, training_states};
 
@@ -143,4 +143,38 @@ async fn a_journal_that_lost_games_is_refused_and_resumes_from_an_older_state_on
     let generations: Vec<_> = training_states(&directory).unwrap().iter().map(generation).collect();
     let is_free = |generation: &u32| *generation <= older || *generation > published;
     assert!(generations.iter().all(is_free), "{generations:?}, {older} to {published}");
+}
+
+#[test]
+fn a_kill_after_the_first_save_above_lost_generations_does_not_end_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.training_states.directory = directory.path().into();
+    config.training_states.kept = 10;
+    let (run, rules) = (RunId::of(b"run"), crate::rules::rules(&config).unwrap());
+    let load = || start::resume(&config, &*rules).unwrap().0;
+    let arena = |newest| ArenaRun { run: Some(run), newest: Some(Generation(newest)) };
+    let mut resumed = load();
+    resumed.join(arena(0), directory.path()).expect("a new run");
+    (1..=4).for_each(|generation| save_generation(&mut resumed, generation));
+
+    // The arena has generation 2. Those after it, and 2 itself, are set aside.
+    let stopped = StoppedLearner::open(directory.path()).unwrap();
+    assert_eq!(stopped.resume_from(Generation(1)).unwrap().len(), 3);
+    let mut resumed = load();
+    resumed.join(arena(2), directory.path()).expect("3 and 4 may be unpublished");
+    // The next generation is saved, and the learner is killed before the arena has it.
+    let next = resumed.taken.next().0;
+    save_generation(&mut resumed, next);
+    let mut resumed = load();
+    assert_eq!(resumed.taken, Generation(5));
+    resumed.join(arena(2), directory.path()).expect("it has the generation before");
+    check_arena_fits(directory.path(), run, Some(Generation(2))).expect("as at a start");
+
+    // An arena without the generation that training resumed from is of an earlier time.
+    let started = resumed.join(arena(0), directory.path());
+    let checked = check_arena_fits(directory.path(), run, Some(Generation(0)));
+    for behind in [started, checked] {
+        assert!(matches!(behind, Err(LearnerError::ArenaBehind { .. })), "{behind:?}");
+    }
 }

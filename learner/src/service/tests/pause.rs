@@ -20,7 +20,7 @@ struct Pushed {
 
 impl Pushed {
     async fn start(max_positions: u64) -> Self {
-        let Served { url, replay, disk, server } =
+        let Served { url, replay, disk, server, .. } =
             Served::start(fifo(max_positions, 1, 9), None).await;
         let mut stream = PushStream::open(url, hello()).await;
         let welcome = stream.answer().await;
