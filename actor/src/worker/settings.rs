@@ -3,7 +3,6 @@
 use ouro_game::Game;
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
-use ouro_search::mcts::node_bytes;
 use ouro_settings::{DemonstrationConfig, PlayConfig, ScriptedConfig, Swap};
 
 use super::error::WorkerError;
@@ -96,7 +95,7 @@ impl WorkerSettings {
     /// Limits of the trees under these settings; `None` without a search.
     pub fn limits<G: Game>(&self, game: &G) -> Option<TreeLimits> {
         let search = self.search.as_ref()?;
-        let (trees, node) = (self.trees(game.players()), node_bytes(game));
+        let (trees, node) = (self.trees(game.players()), search.node_bytes(game));
         let fits = self.tree_bytes / trees.max(1) / node;
         let wanted =
             search.simulations.saturating_mul(NODES_PER_SIMULATION).saturating_add(LEAST_NODES);
@@ -120,7 +119,7 @@ impl WorkerSettings {
         // Up to half of a tree may be kept from the last move. The rest must be large enough for a
         // whole decision.
         if (max_nodes as usize) < search.simulations as usize * 4 {
-            let needed = search.simulations as usize * 4 * node_bytes(game) * trees;
+            let needed = search.simulations as usize * 4 * search.node_bytes(game) * trees;
             return Err(WorkerError::Memory {
                 trees,
                 simulations: search.simulations,

@@ -198,6 +198,8 @@ impl<G: Game> Shared<G> {
     ) -> Result<(), WorkerError> {
         let ActiveGame { playthrough, rngs, choices, seats, .. } = active;
         let (state, rng) = (playthrough.state(), &mut rngs[player]);
+        // With a number, `mcts` would keep trees in a memory that all games share, and games would
+        // depend on each other.
         let request = Request { state, player, rng, game: None };
         let choice = self.scripted.choose(id, &self.game, request);
         let (mut choice, value) = choice.ok_or(WorkerError::NoMove { player })?;

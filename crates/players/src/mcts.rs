@@ -31,7 +31,6 @@ use ouro_game::{Action, Game, snake};
 use ouro_net::{Engine, ValueRange};
 use ouro_search::mcts::{
     ChanceWidth, Gumbel, MAX_SIMULATIONS, Objective, Simultaneous, Temperature, ValueScale,
-    node_bytes,
 };
 use ouro_search::{
     Cached, Clock, Evaluator, Rollout, Scheduler, Search, SearchConfig, SearchResult, Uniform,
@@ -94,7 +93,8 @@ const BATCH: usize = 256;
 ///
 /// With returns, no value is known to be the maximum. A position is then proven only if all its
 /// continuations have been visited, whereas one winning move is enough with outcomes. A player
-/// that maximises returns therefore benefits little from the solver.
+/// that maximises returns therefore benefits little from the solver. The option `draw` is refused
+/// with returns, unless the network has outcome classes.
 pub(crate) fn build<G: Game>(
     options: Options<'_>,
     context: &mut BuildContext<'_, G>,
@@ -110,10 +110,12 @@ pub(crate) fn build<G: Game>(
     let sims = options.number("sims", 1..=MAX_SIMULATIONS)?;
     let ms = options.number("ms", 1..=3_600_000_u64)?;
     let leaf_evaluator = leaf_evaluator(&options, context)?;
+    let config = config(&options, &leaf_evaluator, context.game)?;
+    let node_bytes = config.node_bytes(context.game);
     let config = SearchConfig {
         simulations: sims.unwrap_or(MAX_SIMULATIONS),
-        max_nodes: largest_tree(context.game),
-        ..config(&options, &leaf_evaluator, context.game)?
+        max_nodes: largest_tree(node_bytes),
+        ..config
     };
     let cheap = !matches!(leaf_evaluator, LeafEvaluator::Net(..));
     let evaluator = evaluators(&options, &leaf_evaluator, context.game, &config)?;
@@ -127,7 +129,7 @@ pub(crate) fn build<G: Game>(
     let trees = match (&budget, cheap) {
         // Trees that need no batch are searched one by one, so each stays in the CPU cache.
         (Budget::Time(..), _) | (_, true) => 1,
-        (Budget::Simulations, false) => trees_that_fit(context.game, first.config().simulations),
+        (Budget::Simulations, false) => trees_that_fit(node_bytes, first.config().simulations),
     };
     Ok(Box::new(Mcts {
         name: options.name().to_owned(),
@@ -135,8 +137,7 @@ pub(crate) fn build<G: Game>(
         config: first.config().clone(),
         searches: Vec::new(),
         spare: vec![first],
-        kept: (!options.flag("fresh")?)
-            .then(|| KeptTrees::new(largest_tree(context.game) as usize)),
+        kept: (!options.flag("fresh")?).then(|| KeptTrees::new(largest_tree(node_bytes) as usize)),
         evaluator,
         budget,
         // A reading of the clock costs next to nothing beside a network, and the cost of its leaves
@@ -175,15 +176,20 @@ fn config<G: Game>(
     leaf_evaluator: &LeafEvaluator,
     game: &G,
 ) -> Result<SearchConfig, NameError> {
-    let unbounded = match leaf_evaluator {
-        LeafEvaluator::Net(engine) => {
-            engine.spec().architecture.value_range() == ValueRange::Unbounded
-        }
-        LeafEvaluator::Rollout | LeafEvaluator::Guided | LeafEvaluator::Uniform => {
-            game.players() == 1
-        }
+    let range = match leaf_evaluator {
+        LeafEvaluator::Net(engine) => Some(engine.spec().architecture.value_range()),
+        LeafEvaluator::Rollout | LeafEvaluator::Guided | LeafEvaluator::Uniform => None,
     };
+    let unbounded = range.map_or(game.players() == 1, |range| range == ValueRange::Unbounded);
     let returns = options.flag("returns")? || unbounded;
+    let draw = options.number::<f32>("draw", -1.0..=1.0)?;
+    if let Some(draw) = draw
+        && returns
+        && range != Some(ValueRange::Outcome)
+    {
+        let remedy = "the player maximises returns, in which no draw counts; leave it out";
+        return Err(options.invalid("draw", draw, remedy));
+    }
     let objective = if returns { Objective::Returns } else { Objective::Outcome };
     let regret = options.flag("regret")?;
     let defaults = SearchConfig::default();
@@ -199,7 +205,7 @@ fn config<G: Game>(
             defaults.simultaneous
         },
         tremble: options.number("tremble", 0.0..=1.0)?.unwrap_or(defaults.tremble),
-        draw: options.number("draw", -1.0..=1.0)?.unwrap_or(defaults.draw),
+        draw: draw.unwrap_or(defaults.draw),
         chance: chance_width(options)?,
         objective,
         value_scale: if returns { ValueScale::Running } else { ValueScale::Raw },
@@ -300,13 +306,13 @@ fn evaluator<G: Game>(
 }
 
 /// Nodes of a single tree that uses the whole memory limit.
-fn largest_tree<G: Game>(game: &G) -> u32 {
-    (MEMORY / node_bytes(game)).clamp(1 << 10, 1 << 24) as u32
+fn largest_tree(node_bytes: usize) -> u32 {
+    (MEMORY / node_bytes.max(1)).clamp(1 << 10, 1 << 24) as u32
 }
 
 /// Number of trees of so many simulations that fit the memory limit together.
-fn trees_that_fit<G: Game>(game: &G, simulations: u32) -> usize {
-    let tree = (simulations as usize).saturating_mul(node_bytes(game));
+fn trees_that_fit(node_bytes: usize, simulations: u32) -> usize {
+    let tree = (simulations as usize).saturating_mul(node_bytes);
     (MEMORY / tree.max(1)).clamp(1, BATCH)
 }
 

@@ -1,10 +1,10 @@
 //! `minimax` and `maxn`: players that search the game tree to a depth or for a time.
 //!
 //! Battlesnake positions are evaluated by area control, whose weights are options (`food`, `hazard`,
-//! `hungry`, `length`, `lead`), and positions of other games by their outcome alone. With `weights`, a
-//! network evaluates them instead, and with `duel` a second network evaluates those in which two
-//! players are left. `minimax` has two options for a deeper search in the same time: `best_reply` among
-//! more than two players, and `reductions`.
+//! `hungry`, `length`, `lead`). Positions of other games are evaluated by their outcome alone,
+//! without these options. With `weights`, a network evaluates them instead, and with `duel` a second
+//! network evaluates those in which two players are left. `minimax` has two options for a deeper
+//! search in the same time: `best_reply` among more than two players, and `reductions`.
 //!
 //! With a depth in turns, the same position always gets the same action. With a time, every choice is
 //! made within it, counted from the start of its search. The search ends earlier by 2 % of the time,
@@ -270,7 +270,21 @@ fn build_with<M: Method, G: Game>(
         .or_else(|| {
             build_for_game(context.game, |game: &battlesnake::Large| seat.build(game, area))
         })
-        .unwrap_or_else(|| seat.build(context.game, OutcomeOnly))
+        .unwrap_or_else(|| {
+            refuse_area_control(options)?;
+            seat.build(context.game, OutcomeOnly)
+        })
+}
+
+/// Refuses the weights of [`AreaControl`], which have no effect outside of Battlesnake.
+fn refuse_area_control(options: &Options<'_>) -> Result<(), NameError> {
+    for &(key, _) in DEFAULTS {
+        if let Some(value) = options.text(key)? {
+            let remedy = "it is an option for battlesnake alone; leave it out";
+            return Err(options.invalid(key, value, remedy));
+        }
+    }
+    Ok(())
 }
 
 /// The heuristic with the weights of the options. An empty cell weighs as much as always, because

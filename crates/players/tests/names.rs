@@ -223,6 +223,30 @@ fn minimax_players_require_a_depth_or_a_time() {
 }
 
 #[test]
+fn weights_of_area_control_are_refused_outside_of_battlesnake() {
+    let small = Small::new(battlesnake::Config::default()).unwrap();
+    for player in ["minimax", "maxn"] {
+        for key in ["food", "hazard", "hungry", "length", "lead"] {
+            let name = format!("{player}{{depth=2,{key}=3}}");
+            let expected = "it is an option for battlesnake alone; leave it out";
+            assert_eq!(error(&name), format!("player {name:?}: option {key} is \"3\"; {expected}"));
+            assert!(build(&name, &small).is_ok());
+        }
+    }
+}
+
+#[test]
+fn a_worth_of_a_draw_is_refused_if_returns_count() {
+    // The weights estimate returns.
+    for options in ["returns", "weights=best"] {
+        let text = error(&format!("mcts{{sims=2,{options},draw=0.5}}"));
+        assert!(text.contains("option draw is \"0.5\""), "{text}");
+        assert!(text.ends_with("in which no draw counts; leave it out"), "{text}");
+    }
+    assert!(build("mcts{sims=2,draw=0.5}", &tic_tac_toe()).is_ok());
+}
+
+#[test]
 fn players_of_one_game_name_it_in_the_error_for_another() {
     for (name, plays) in [("greedy", "battlesnake"), ("perfect", "connect_four")] {
         let expected = format!("player {name:?} does not play tic_tac_toe; it plays {plays} only");

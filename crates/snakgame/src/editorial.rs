@@ -22,7 +22,7 @@ const LEAST_TURNS: u32 = 8;
 pub struct Editorial {
     rng: Rng,
     walk: LongWalk,
-    /// The ends of the snake, in the order of `paths`.
+    /// The ends of the snake, in the order of `paths`; `NONE` before the first move.
     ends: [u32; 2],
     /// The cells ahead of each end, the next one last.
     paths: [Vec<u32>; 2],
@@ -101,8 +101,12 @@ impl Strategy for Editorial {
         let field = Field::new(position.board());
         self.places.resize(field.len(), NONE);
         self.turn += 1;
-        if position.snakes(Side::First).current().is_none() {
+        let Some(snake) = position.snakes(Side::First).current() else {
             return self.new_snake(field, position);
+        };
+        if self.ends[0] == NONE {
+            // The game was under way when the strategy joined it.
+            self.ends = snake.ends.map(|end| position.board().index(end) as u32);
         }
         let ends = self.ends;
         let pause = LEAST_TURNS.max(position.board().empty_count() / CELLS_PER_TURN);

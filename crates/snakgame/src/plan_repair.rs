@@ -132,6 +132,19 @@ impl PlanRepair {
         field.new_snake(paths[0][0])
     }
 
+    /// Plans from the ends of a snake that the strategy has not led so far.
+    fn take_over(&mut self, field: Field<'_>, [first, second]: [u32; 2]) {
+        let plan = &mut self.planner.insert(Planner::new(field.len())).plan;
+        plan.start(0, first);
+        if first == second {
+            self.single = Some(first);
+        } else {
+            plan.start(1, second);
+        }
+        self.recompute(field, 0);
+        self.recompute(field, 1);
+    }
+
     /// Starts a snake in the middle of the longest of several trial paths.
     fn new_snake(&mut self, field: Field<'_>, position: &Position) -> Move {
         let best = self.walk.longest_trial(field, position.board(), &mut self.rng);
@@ -335,8 +348,12 @@ impl Strategy for PlanRepair {
     fn choose(&mut self, position: &Position) -> Move {
         let field = Field::new(position.board());
         self.turn += 1;
-        if position.snakes(Side::First).current().is_none() {
+        let Some(snake) = position.snakes(Side::First).current() else {
             return self.first_snake(field, position);
+        };
+        if self.planner.is_none() {
+            let ends = snake.ends.map(|end| position.board().index(end) as u32);
+            self.take_over(field, ends);
         }
         let pause = 8.max(position.board().empty_count() / CELLS_PER_TURN);
         if self.turn.is_multiple_of(pause) {

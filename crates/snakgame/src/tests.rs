@@ -1,9 +1,10 @@
-//! Repairs and attachments of plans on small boards.
+//! Repairs and attachments of plans on small boards, and games that strategies join late.
 
-use ouro_game::snakgame::{Board, Cell};
+use ouro_game::snakgame::{Board, Cell, Move, OfficialGame, generate};
 
 use crate::attach::Attach;
 use crate::field::{Field, NONE};
+use crate::named::Named;
 use crate::plan::{LISTS, Plan, UNPLANNED};
 use crate::repair::Repair;
 use crate::splice::Splice;
@@ -187,4 +188,34 @@ fn a_list_goes_on_along_the_longer_part_of_a_fragment() {
     start(&mut plan, 5, &rows(&board, 7..=9));
     plan.turn(0);
     assert_eq!(splice.run(field, &mut plan, 1, &mut Vec::new()), 0);
+}
+
+#[test]
+fn every_strategy_joins_a_game_in_progress_with_an_extension_and_plays_to_its_end() {
+    // Chef gives up his snake at random.
+    let strategies = Named::ALL.into_iter().filter(|&named| named != Named::Chef);
+    for named in strategies {
+        for (seed, turns) in [1, 2, 3, 10, 30].into_iter().enumerate() {
+            let seed = seed as u64;
+            let mut game = OfficialGame::new(generate(14, 14, seed).unwrap(), seed);
+            let mut earlier = Named::FewestFree.player(seed);
+            while game.result().turns < turns || game.position().extensions().next().is_none() {
+                game.advance(earlier.choose(game.position())).unwrap();
+            }
+            let mut strategy = named.player(seed);
+            let first = strategy.choose(game.position());
+            assert!(matches!(first, Move::Extend { .. }), "{named:?} after {turns}: {first}");
+            let mut action = first;
+            loop {
+                if let Some(answer) = game.advance(action).unwrap() {
+                    strategy.observe(game.position(), answer);
+                }
+                if game.position().is_over() {
+                    break;
+                }
+                action = strategy.choose(game.position());
+            }
+            assert_ne!(action, Move::Exit, "{named:?}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ouro_game::{GameConfig, Rng, battlesnake};
+use ouro_game::{GameConfig, Rng, battlesnake, snakgame};
 use ouro_players::{BuildContext, Clock, NetPlayer, Player, Request, Selection, by_name};
 use ouro_settings::{DemonstrationConfig, exploring};
 
@@ -196,6 +196,29 @@ fn the_outcome_of_a_snake_is_discounted_to_its_elimination() {
         early += until.iter().filter(|&&until| until + 3 <= *end).count();
     }
     assert!(early > 5, "{early} snakes died three turns before the end or earlier");
+}
+
+#[test]
+fn strategies_of_snakgame_play_every_seat_of_many_games_at_once() {
+    for new_snakes in [snakgame::NewSnakes::AnyTime, snakgame::NewSnakes::WhenStuck] {
+        let rules = snakgame::Config { new_snakes, ..snakgame::Config::default() };
+        let config = Arc::new(GameConfig::Snakgame(rules.clone()));
+        let game = snakgame::Small::new(rules).unwrap();
+        let players = ["snakgame{strategy=editorial}", "snakgame{strategy=plan-repair}"];
+        let games = |games| {
+            let shown = shown(&players, 1.0, 0.1);
+            let settings =
+                WorkerSettings { games, search: None, max_plies: 200, opening_plies: 6, ..shown };
+            let mut worker = Worker::new(game.clone(), Arc::clone(&config), settings).unwrap();
+            play(&mut worker, &roster_for(&game, 1, &[]), 120)
+        };
+        let together = games(GAMES);
+        assert!(together.len() >= GAMES);
+        together.iter().for_each(|played| played.to_record().verify().unwrap());
+        // A game does not depend on the games beside it.
+        let alone = games(1).remove(0);
+        assert!(together.contains(&alone));
+    }
 }
 
 /// No game of tic-tac-toe ends in four plies.

@@ -7,6 +7,7 @@
 
 use ouro_game::{Game, PlayerSet};
 
+use super::config::{SearchConfig, Simultaneous};
 use super::joint::JointTable;
 
 /// No node, no edge.
@@ -16,11 +17,37 @@ pub(super) const LEAST_PRIOR: f32 = f32::MIN_POSITIVE;
 /// The root of every tree.
 pub(super) const ROOT: u32 = 0;
 
-/// Upper bound of the bytes per node of a tree: the state, the node with its sums, and the eight
-/// edges and outcomes per node that
-/// [`SearchConfig::max_nodes`](super::SearchConfig::max_nodes) allows.
+/// Edges and listed outcomes per node on average, above which they count for the tree's size
+/// instead of the nodes.
+pub(super) const ENTRIES_PER_NODE: usize = 8;
+
+/// Fewest bytes that a node counts with besides its state. Among two players they include its share
+/// of the table of joint actions.
+const LEAST_NODE_BYTES: usize = 384;
+
+/// Upper bound of the bytes per node of a tree without regret matching; see
+/// [`SearchConfig::node_bytes`].
 pub fn node_bytes<G: Game>(game: &G) -> usize {
-    game.state_bytes() + 384
+    SearchConfig::default().node_bytes(game)
+}
+
+impl SearchConfig {
+    /// Upper bound of the bytes per node of a tree: the state, the node with its values for each
+    /// player, and the eight edges or outcomes per node that [`max_nodes`](Self::max_nodes) allows.
+    ///
+    /// Spare capacity and, among more than two players, the table of joint actions are not counted.
+    pub fn node_bytes<G: Game>(&self, game: &G) -> usize {
+        // A sum, an exact value and a reward, and the number of edges at a simultaneous move.
+        let values = size_of::<f64>() + 2 * size_of::<f32>() + size_of::<u32>();
+        let regret = match self.simultaneous {
+            Simultaneous::Decoupled => 0,
+            Simultaneous::RegretMatching { .. } => size_of::<Regret>(),
+        };
+        // An outcome takes less than an edge.
+        let edges = ENTRIES_PER_NODE * (size_of::<Edge>() + regret);
+        let node = size_of::<Node>() + game.players() * values + edges;
+        game.state_bytes() + node.max(LEAST_NODE_BYTES)
+    }
 }
 
 /// The kind of a node, and its progress.
@@ -393,6 +420,54 @@ impl<S: Clone> NodeStore<S> {
                 }
             }
             NodeKind::Unexpanded | NodeKind::Evaluating | NodeKind::Terminal => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::battlesnake::{Config, Small};
+
+    use super::*;
+
+    /// Bytes of a node with its values, its edges and their regrets.
+    fn held<S>(store: &NodeStore<S>) -> usize {
+        size_of_val(store.nodes.as_slice())
+            + size_of_val(store.totals.as_slice())
+            + size_of_val(store.exact.as_slice())
+            + size_of_val(store.rewards.as_slice())
+            + size_of_val(store.edges.as_slice())
+            + size_of_val(store.regrets.as_slice())
+            + size_of_val(store.blocks.as_slice())
+    }
+
+    #[test]
+    fn the_limit_of_memory_covers_a_node_of_any_number_of_players() {
+        let edge = Edge {
+            action: 0,
+            prior: 0.0,
+            visits: 0,
+            pending: 0,
+            redirected: 0,
+            child: NONE,
+            sum: 0.0,
+        };
+        let matching = Simultaneous::RegretMatching { exploration: 0.5 };
+        for snakes in [2, 4, 6, 8] {
+            let game = Small::new(Config { snakes, ..Config::default() }).expect("in range");
+            for simultaneous in [Simultaneous::Decoupled, matching] {
+                let mut store = NodeStore::new(game.players());
+                store.reset(&());
+                store.edges.resize(ENTRIES_PER_NODE, edge);
+                store.blocks.resize(game.players(), 0);
+                if simultaneous == matching {
+                    store.regrets.resize(ENTRIES_PER_NODE, Regret::default());
+                }
+                let search = SearchConfig { simultaneous, ..SearchConfig::default() };
+                let limit = search.node_bytes(&game) - game.state_bytes();
+                let bytes = held(&store);
+                assert!(bytes <= limit, "{snakes} snakes: {bytes} bytes, limit {limit}");
+            }
         }
     }
 }

@@ -217,6 +217,11 @@ impl<G: Game> Search<G> {
         self.tree.store.nodes.len()
     }
 
+    /// Size of the tree in the unit of [`SearchConfig::max_nodes`], at least its number of nodes.
+    pub fn size(&self) -> usize {
+        self.tree.size()
+    }
+
     /// Descends the tree once.
     pub fn select(&mut self, game: &G) -> SelectOutcome {
         if self.is_done() {

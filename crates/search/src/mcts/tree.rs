@@ -14,7 +14,7 @@
 use ouro_game::{Action, ActionMask, Game, Rng, Symmetry};
 
 use super::config::{Objective, SearchConfig};
-use super::node_store::{NONE, Node, NodeKind, NodeStore, ROOT};
+use super::node_store::{ENTRIES_PER_NODE, NONE, Node, NodeKind, NodeStore, ROOT};
 use super::reward_sum::RewardSum;
 use super::root::Root;
 use super::scale::Scaling;
@@ -27,10 +27,6 @@ mod proof;
 mod regret;
 
 pub(super) use expand::{Forced, play_forced};
-
-/// Edges and listed outcomes per node on average, above which they count for the tree's size
-/// instead of the nodes.
-const ENTRIES_PER_NODE: usize = 8;
 
 /// Flag of an edge in [`Path::edges`] that was taken by a tremble: not a visit of its player.
 /// Trees have fewer edges than this bit.

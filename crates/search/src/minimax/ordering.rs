@@ -1,5 +1,5 @@
 //! Move ordering. It affects the number of nodes, and the value only of searches that depend on
-//! it: best-reply search and reductions.
+//! it: best-reply search and reductions. A search uses nothing of earlier ones.
 
 use ouro_game::{Action, Game};
 
@@ -153,37 +153,95 @@ fn is_reply<G: Game>(frame: &Frame<G>, index: usize) -> bool {
 
 /// The best replies by position and the first mover's action. A new one replaces the old one in its
 /// slot.
+///
+/// Entries of earlier searches count as empty. The slot of a reply is the same in every search. The
+/// replies that replace each other, and with them the result of a search, would otherwise depend on
+/// the number of searches before it.
 #[derive(Debug)]
 struct ReplyTable {
-    entries: Vec<(u64, Action)>,
-    /// Mixed into all keys, so that entries of earlier searches are not found.
-    search: u64,
+    entries: Vec<ReplyEntry>,
+    search: u32,
 }
+
+/// A stored reply.
+#[derive(Clone, Copy, Debug)]
+struct ReplyEntry {
+    key: u64,
+    /// Number of the search that wrote the entry; 0 for an empty entry.
+    search: u32,
+    reply: Action,
+}
+
+const NO_REPLY: ReplyEntry = ReplyEntry { key: 0, search: 0, reply: Action(0) };
 
 impl Default for ReplyTable {
     fn default() -> Self {
-        Self { entries: vec![(0, Action::default()); 1 << REPLY_BITS], search: 0 }
+        Self { entries: vec![NO_REPLY; 1 << REPLY_BITS], search: 0 }
     }
 }
 
 impl ReplyTable {
+    /// Invalidates all entries by a new search number, without touching them.
     fn start_search(&mut self) {
-        self.search = self.search.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn key(&self, position: u64, first: Action) -> u64 {
-        let key = (position ^ self.search).wrapping_add(first.index() as u64 + 1);
-        key.wrapping_mul(0xd6e8_feb8_6659_fd93)
+        self.search = self.search.wrapping_add(1);
+        if self.search == 0 {
+            self.entries.fill(NO_REPLY);
+            self.search = 1;
+        }
     }
 
     fn get(&self, position: u64, first: Action) -> Option<Action> {
-        let key = self.key(position, first);
-        let (stored, action) = self.entries[(key >> (64 - REPLY_BITS)) as usize];
-        (stored == key).then_some(action)
+        let key = reply_key(position, first);
+        let entry = self.entries[reply_slot(key)];
+        (entry.key == key && entry.search == self.search).then_some(entry.reply)
     }
 
     fn put(&mut self, position: u64, first: Action, reply: Action) {
-        let key = self.key(position, first);
-        self.entries[(key >> (64 - REPLY_BITS)) as usize] = (key, reply);
+        let key = reply_key(position, first);
+        self.entries[reply_slot(key)] = ReplyEntry { key, search: self.search, reply };
+    }
+}
+
+fn reply_key(position: u64, first: Action) -> u64 {
+    position.wrapping_add(first.index() as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// The slot of a key: its highest bits, which depend on all bits before the multiplication.
+fn reply_slot(key: u64) -> usize {
+    (key >> (64 - REPLY_BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_replace_each_other_in_every_search_alike() {
+        let mut table = ReplyTable::default();
+        // More positions than slots.
+        let positions: Vec<u64> = (0..20_000).map(|number: u64| number * 0x9e37_79b9).collect();
+        let [first, second] = [(); 2].map(|()| {
+            table.start_search();
+            positions.iter().for_each(|&position| table.put(position, Action(2), Action(1)));
+            let is_lost = |&&position: &&u64| table.get(position, Action(2)).is_none();
+            positions.iter().filter(is_lost).collect::<Vec<_>>()
+        });
+        assert!(first.len() > 1_000, "{} replies are lost", first.len());
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn replies_of_earlier_searches_are_not_found() {
+        let mut table = ReplyTable::default();
+        table.start_search();
+        table.put(5, Action(2), Action(1));
+        assert_eq!(table.get(5, Action(2)), Some(Action(1)));
+        assert_eq!(table.get(5, Action(3)), None);
+        table.start_search();
+        assert_eq!(table.get(5, Action(2)), None);
+        table.search = u32::MAX;
+        table.put(5, Action(2), Action(1));
+        table.start_search();
+        assert_eq!((table.search, table.get(5, Action(2))), (1, None));
     }
 }

@@ -79,6 +79,23 @@ fn a_move_that_wins_against_every_reply_is_proven_and_played() {
     assert_eq!(decision.seats[0].policy, [0.0, 1.0, 0.0]);
 }
 
+#[test]
+fn a_move_that_only_draws_against_a_reply_is_no_proven_win() {
+    let config = SearchConfig { simulations: 200, draw: 1.0, ..SearchConfig::default() };
+    let search = |payoffs: [[f32; 2]; 2]| {
+        let game = Matrix::new(payoffs.map(|row| row.to_vec()).to_vec()).unwrap();
+        let state = game.initial(&mut Rng::new(0, "test"));
+        decide(&game, &state, &config, &mut Uniform, 1)
+    };
+    // The first row is worth 1 to its player in both columns. The second player loses or draws.
+    for row in [[1.0, 0.0], [0.0, 1.0]] {
+        let decision = search([row, [-1.0, -1.0]]);
+        assert!(!decision.proven, "{decision:?}");
+    }
+    let decision = search([[1.0, 1.0], [0.0, -1.0]]);
+    assert!(decision.proven && decision.values == [1.0, -1.0], "{decision:?}");
+}
+
 /// The second player prefers its first action, and all values are 0.
 #[derive(Debug)]
 struct FirstColumn;

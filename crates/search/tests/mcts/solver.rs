@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ouro_game::Game;
 use ouro_game::connect_four::{self, ConnectFour};
+use ouro_game::tic_tac_toe::TicTacToe;
+use ouro_game::{Action, Game, Rng};
 use ouro_search::{Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
 
 use crate::decide;
@@ -21,6 +22,21 @@ fn a_win_in_one_ends_the_search_at_once() {
     assert!(decision.proven && decision.simulations < 50);
     assert_eq!(decision.values, [1.0, -1.0]);
     assert_eq!((decision.seats[0].action.0, decision.seats[0].probability), (3, 1.0));
+}
+
+#[test]
+fn a_draw_that_is_worth_a_win_does_not_end_the_search_as_one() {
+    let game = TicTacToe::default();
+    // The forced reply to the draw has no node, so the first visit proves the draw.
+    let config = SearchConfig { draw: 1.0, collapse_forced: Some(true), ..SearchConfig::default() };
+    // The second player wins in cell 8 and draws in cell 0, and the other way round.
+    let moves = [1, 2, 3, 5, 4, 7, 6];
+    for moves in [moves, moves.map(|cell| 8 - cell)] {
+        let mut state = game.initial(&mut Rng::new(0, "test"));
+        moves.iter().for_each(|&cell| game.step(&mut state, &[Action(cell); 2]).unwrap());
+        let decision = decide(&game, &state, &config, &mut Uniform, 1);
+        assert!(decision.proven && decision.values == [-1.0, 1.0], "{decision:?}");
+    }
 }
 
 #[test]
@@ -69,7 +85,7 @@ impl Evaluator<ConnectFour> for Oracle {
 fn exact_estimates_prove_a_position_in_one_simulation_for_each_move() {
     let game = connect_four();
     let mut oracle = Oracle(connect_four::Solver::with_table_bits(20));
-    let mut rng = ouro_game::Rng::new(6, "test");
+    let mut rng = Rng::new(6, "test");
     let config = SearchConfig { simulations: 1_000, ..SearchConfig::default() };
     let mut seen = BTreeMap::new();
     for seed in 0..200 {
@@ -102,7 +118,7 @@ fn exact_estimates_prove_a_position_in_one_simulation_for_each_move() {
 fn proven_values_are_those_of_the_perfect_solver() {
     let game = connect_four();
     let mut perfect = connect_four::Solver::with_table_bits(20);
-    let mut rng = ouro_game::Rng::new(4, "test");
+    let mut rng = Rng::new(4, "test");
     let config = SearchConfig { simulations: 20_000, ..SearchConfig::default() };
     let mut proven = 0;
     for seed in 0..400 {
@@ -131,7 +147,7 @@ fn perfect_keeps(
     game: &ConnectFour,
     perfect: &mut connect_four::Solver,
     state: &connect_four::State,
-    action: ouro_game::Action,
+    action: Action,
 ) -> bool {
     let mut next = *state;
     game.step(&mut next, &[action; 2]).unwrap();

@@ -1,10 +1,10 @@
 //! Late move reductions: fewer nodes, and games that are decided in the same way.
 
-use ouro_game::battlesnake::Ruleset;
+use ouro_game::battlesnake::{Ruleset, Small};
 use ouro_search::minimax::UNDECIDED;
-use ouro_search::{MinimaxResult, Paranoid};
+use ouro_search::{AreaControl, Limits, MinimaxResult, Paranoid, Query, Searcher};
 
-use crate::positions::{board, compare};
+use crate::positions::{board, compare, positions};
 
 /// Searches positions of a small board to `turns`, and returns pairs of results: the full search first.
 fn both(snakes: u8, count: usize, turns: u32) -> Vec<[MinimaxResult; 2]> {
@@ -26,6 +26,20 @@ fn eight_turns_take_less_than_half_of_the_nodes() {
         .fold([0, 0], |sum, [full, reduced]| [sum[0] + full.nodes, sum[1] + reduced.nodes]);
     println!("full {} nodes, reduced {}", nodes[0], nodes[1]);
     assert!(2 * nodes[1] < nodes[0], "{nodes:?}");
+}
+
+#[test]
+fn a_result_does_not_depend_on_the_searches_before_it() {
+    let game = board(7, 2, Ruleset::Standard);
+    let new = || Paranoid::new().with_reductions();
+    let mut used = new();
+    for (state, player) in positions(&game, 50, 4).iter().zip([0, 1].into_iter().cycle()) {
+        let query = Query { game: &game, state, player, limits: Limits::turns(7) };
+        let result = |searcher: &mut Paranoid<Small>| {
+            searcher.search(query, &mut AreaControl::default()).unwrap()
+        };
+        assert_eq!(result(&mut used), result(&mut new()));
+    }
 }
 
 #[test]

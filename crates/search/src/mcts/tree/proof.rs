@@ -6,6 +6,9 @@
 //! which two players move simultaneously needs a move that wins against every reply, or children
 //! that are all exact and have a saddle point in pure strategies.
 //!
+//! A win is the loss of the other player. A draw can have the same value for its player, but has
+//! another one for the other player.
+//!
 //! Values of two players need not be opposed: returns are not, nor are outcomes if a draw costs
 //! both something. A saddle point therefore counts only if they are. With more players, a choice
 //! between equally good moves that treat others differently proves nothing.
@@ -50,6 +53,18 @@ impl<G: Game> Tree<G> {
         self.config.objective == Objective::Outcome && value * sign >= 1.0
     }
 
+    /// Whether stepping to an exact child wins for `player` and loses for the only other player, if
+    /// there is one. Never with more players, whose values a win does not determine.
+    fn is_won(&self, node: u32, child: u32, player: usize) -> bool {
+        let loses = |other| self.is_extreme(self.exact_step(node, child, other), -1.0);
+        self.is_extreme(self.exact_step(node, child, player), 1.0)
+            && match self.store.players {
+                1 => true,
+                2 => loses(1 - player),
+                _ => false,
+            }
+    }
+
     /// Makes `node` exact with the values of stepping to `child`, which end at `end`.
     fn settle(&mut self, node: u32, child: u32, end: u32) -> bool {
         for player in 0..self.store.players {
@@ -77,7 +92,7 @@ impl<G: Game> Tree<G> {
             // PUCT does not visit an action with prior 0 while another action is left.
             edge.prior = 0.0;
         }
-        if self.store.players <= 2 && self.is_extreme(value, 1.0) {
+        if self.is_won(step.node, step.child, mover) {
             return self.settle(step.node, step.child, self.end_of(step.child));
         }
         let node = self.store.node(step.node);
@@ -179,7 +194,7 @@ impl<G: Game> Tree<G> {
                 let edge = &mut self.store.edges[(edges[index] & !TREMBLED) as usize];
                 edge.prior = 0.0;
                 edge.sum = f64::from(value) * f64::from(edge.completed());
-            } else if self.store.players == 2 {
+            } else {
                 let end = self.longest_reply(node, edges, 1 - index);
                 return self.settle(node, step.child, end);
             }
@@ -209,8 +224,8 @@ impl<G: Game> Tree<G> {
         replies.map(|reply| self.end_of(child(reply))).max().unwrap_or_default()
     }
 
-    /// Whether the action of mover `index` in `edges` is proven to win, or to lose, against every
-    /// action of the other player. Only checked if exactly two players move.
+    /// Whether the action of mover `index` in `edges` is proven to win, or to lose if `sign` is
+    /// −1, against every action of the other player. Only checked if exactly two players move.
     fn holds_always(&self, node: u32, edges: &[u32], index: usize, sign: f32) -> bool {
         let movers = self.store.node(node).movers;
         let Some(player) = movers.iter().nth(index) else { return false };
@@ -220,9 +235,14 @@ impl<G: Game> Tree<G> {
         let (before, radix) = self.code_around(node, edges, 1 - index);
         (0..self.store.block(node, 1 - index).len() as u64).all(|reply| {
             let child = self.store.joints.get(node, before + radix * reply);
-            child != NONE
-                && self.store.node(child).is_exact
-                && self.is_extreme(self.exact_step(node, child, player), sign)
+            if child == NONE || !self.store.node(child).is_exact {
+                return false;
+            }
+            if sign > 0.0 {
+                self.is_won(node, child, player)
+            } else {
+                self.is_extreme(self.exact_step(node, child, player), -1.0)
+            }
         })
     }
 
