@@ -62,8 +62,9 @@ pub(crate) struct LearnerWatch {
 impl LearnerWatch {
     /// Asks until the future is dropped.
     pub(crate) async fn run(self) {
-        let client = StatusClient::new(&self.address, self.credential.clone(), self.tls.as_ref());
-        let mut client = match client {
+        let connect =
+            || StatusClient::new(&self.address, self.credential.clone(), self.tls.as_ref());
+        let mut client = match connect() {
             Ok(client) => client,
             Err(error) => {
                 self.away(error.to_string());
@@ -90,6 +91,12 @@ impl LearnerWatch {
                 Err(error) => {
                     // No rate spans the time in which the learner was away.
                     before = None;
+                    // The connection may carry a certificate that has expired since it was opened.
+                    if error.is_refusal()
+                        && let Ok(again) = connect()
+                    {
+                        client = again;
+                    }
                     self.away(error.to_string());
                     backoff.sleep().await;
                 }

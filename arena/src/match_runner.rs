@@ -365,8 +365,9 @@ impl MatchRunner {
         for earlier in &played {
             distinct.insert(&earlier.result);
         }
-        let first = played.len() as u32;
-        let clusters = first..first + games.div_ceil(info.shape.games());
+        // Not their number: a repair may have lost clusters in between.
+        let first = played.last().map_or(0, |last| last.result.cluster.saturating_add(1));
+        let clusters = first..first.saturating_add(games.div_ceil(info.shape.games()));
         let running = MatchInProgress { runner: self, info: &info, sides };
         let missing = clusters.len() as u32;
         running.play(

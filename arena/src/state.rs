@@ -4,9 +4,10 @@
 //! [`PoolState`], [`RatingState`] and [`MatchState`]. [`ArenaState`] coordinates steps that change several of
 //! them. Methods block, because the store does.
 
+use std::collections::BTreeSet;
 use std::process;
-use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
 
 use ouro_net::{ContentHash, Generation, RunId};
 use ouro_proto::Checkpoint;
@@ -45,6 +46,8 @@ pub(crate) struct ArenaState {
     pool: PoolState,
     ratings: RatingState,
     matches: MatchState,
+    /// Every candidate whose decision was announced, by this process or an earlier one.
+    announced: Mutex<BTreeSet<Generation>>,
     /// Number of active workers.
     workers: watch::Sender<u32>,
 }
@@ -73,12 +76,14 @@ impl ArenaState {
         let shared = Arc::new(Shared::new(run, id, checked, store, clock));
         let weights = Arc::new(WeightsState::new(shared.clone(), weights));
         weights.check()?;
+        let announced = shared.store.decisions()?.iter().map(|one| one.generation).collect();
         let state = Self {
             candidates: CandidateState::new(shared.clone(), weights.clone(), wake)?,
             weights,
             pool: PoolState::new(shared.clone()),
             ratings: RatingState::new(shared.clone()),
             matches: MatchState::new(shared.clone())?,
+            announced: Mutex::new(announced),
             workers: watch::Sender::default(),
             shared,
         };
@@ -171,7 +176,10 @@ impl ArenaState {
         let has_space = if was_full { self.store().recover() } else { Ok(()) };
         let stored = has_space.map_err(CallError::from).and_then(|()| {
             let stored = self.candidates.add(offer, bytes)?;
-            self.weights.restore(stored.generation)?;
+            // Unneeded weights were not stored, so they are not back.
+            if self.weights.needed(stored.hash)?.is_some() {
+                self.weights.restore(stored.generation)?;
+            }
             self.refresh_pool()?;
             Ok(stored)
         });
@@ -277,7 +285,7 @@ impl ArenaState {
         self.decide(generation, outcome, explanation)
     }
 
-    /// Decides about a candidate: stores the decision, then emits it.
+    /// Decides about a candidate: stores the decision, then announces it.
     pub(crate) fn decide(
         &self,
         generation: Generation,
@@ -287,12 +295,20 @@ impl ArenaState {
         let decision = Decision { generation, decided_at: self.now(), explanation, outcome };
         // The decision is stored first, so no event reports a decision that a crash would lose.
         self.store().decide(&decision)?;
-        self.figures().decided(&decision);
         self.matches.clear_gate();
+        self.announce(decision)
+    }
+
+    /// Counts, logs and emits a stored decision, once for each candidate.
+    fn announce(&self, decision: Decision) -> Result<(), StoreError> {
+        if !lock(&self.announced).insert(decision.generation) {
+            return Ok(());
+        }
+        self.figures().decided(&decision);
         // Overtaken candidates have one line together.
         if !decision.is_overtaken() {
             let explanation = &decision.explanation;
-            tracing::info!(generation = generation.0, explanation, "decided");
+            tracing::info!(generation = decision.generation.0, explanation, "decided");
         }
         let promotion = decision.promotion();
         let refreshed = self.refresh_pool();
@@ -311,7 +327,9 @@ impl ArenaState {
         self.store().recover()?;
         self.weights.recover()?;
         self.matches.reload()?;
-        self.update_ratings()
+        self.update_ratings()?;
+        // A decision whose append failed may be stored all the same. It is not decided again.
+        self.store().decisions()?.into_iter().try_for_each(|decision| self.announce(decision))
     }
 
     /// Computes all ratings, unless the last fit took so long that another one would exceed its

@@ -28,6 +28,7 @@ mod events;
 mod games;
 pub mod gauges;
 mod host;
+mod large_body;
 mod learner;
 mod live;
 mod login;
@@ -48,6 +49,9 @@ const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
 const STREAMS: usize = 64;
 /// Maximum number of recorded games that are rendered at once; each takes some megabytes.
 const RENDERINGS: usize = 2;
+/// Maximum number of recorded games whose frames are held until a client has read them; each takes
+/// up to 64 MiB.
+const LARGE_BODIES: usize = 8;
 
 /// Who may ask for the page.
 #[derive(Debug)]
@@ -65,7 +69,21 @@ struct Site {
     learner: LearnerFigures,
     streams: Arc<Semaphore>,
     renderings: Arc<Semaphore>,
+    large_bodies: Arc<Semaphore>,
     stop: CancellationToken,
+}
+
+impl Site {
+    fn new(state: Arc<ArenaState>, learner: LearnerFigures, stop: CancellationToken) -> Self {
+        Self {
+            state,
+            learner,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            renderings: Arc::new(Semaphore::new(RENDERINGS)),
+            large_bodies: Arc::new(Semaphore::new(LARGE_BODIES)),
+            stop,
+        }
+    }
 }
 
 /// Serves the pages until `stop` is cancelled, then allows requests in flight up to `drain` to
@@ -80,13 +98,7 @@ pub(crate) async fn serve(
     stop: CancellationToken,
     drain: Duration,
 ) -> Drain {
-    let site = Site {
-        state,
-        learner,
-        streams: Arc::new(Semaphore::new(STREAMS)),
-        renderings: Arc::new(Semaphore::new(RENDERINGS)),
-        stop: stop.clone(),
-    };
+    let site = Site::new(state, learner, stop.clone());
     let address = server.local_addr();
     tracing::info!(%address, "serving the web page");
     let mut routes = routes(site);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::thread::JoinHandle;
 
-use ouro_rating::GateConfig;
+use ouro_rating::{ClusterResult, GateConfig};
 use ouro_service::{Conditions, ManualClock};
 use ouro_testkit::redis::RedisServer;
 use tokio::sync::broadcast;
@@ -75,8 +75,8 @@ impl Running {
         let decided = async {
             while !self.is_decided() {
                 tokio::select! {
-                    // A decision emits an event. If its commit failed but was applied, the next
-                    // ratings emit an event instead.
+                    // A decision emits an event. If its commit failed but was applied, the
+                    // recovery emits the event.
                     _ = self.events.recv() => {}
                     () = self.ended.cancelled() => panic!("the match runner gave up"),
                 }
@@ -391,4 +391,27 @@ fn the_games_that_link_a_promoted_generation_are_completed_though_a_candidate_ar
         assert_eq!(runner.rating_games(key.clone(), 12, precedence).unwrap(), end);
         assert_eq!(state.matches().index().clusters(&key), clusters);
     }
+}
+
+#[test]
+fn a_rating_match_that_lost_clusters_continues_after_its_last_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (state, wake) = state(folder.path(), &MemoryDisk::new(), &config());
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    let generation = offer(&state, 0).unwrap().generation;
+    let runner = MatchRunner { state: state.clone(), config: config(), wake, stop, workers: None };
+    let key = MatchKey::rating(generation.into(), PlayerId::random());
+    let number = runner.open(key.clone(), false).unwrap().number;
+    // As after a repair that lost clusters 1 and 2.
+    let stored = [0, 3].map(|cluster| {
+        let result = ClusterResult { cluster, games: Vec::new() };
+        StoredCluster { result, counts: true }
+    });
+    state.matches().record(number, &stored, &[]).unwrap();
+    assert_eq!(runner.rating_games(key, 4, Precedence::Rating).unwrap(), MatchEnd::Complete);
+    let results = state.store().results(number).unwrap();
+    let clusters: Vec<u32> = results.iter().map(|played| played.result.cluster).collect();
+    assert_eq!(clusters, [0, 3, 4, 5]);
+    let held = state.matches().index().get(number).cloned();
+    assert_eq!(held.as_ref(), state.store().matches().unwrap().first());
 }

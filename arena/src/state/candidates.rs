@@ -115,7 +115,7 @@ impl CandidateState {
     }
 
     /// Checks and stores a candidate whose bytes have the announced hash, and wakes the match
-    /// runner if the candidate is new.
+    /// runner if the candidate is new. Weights that were removed are not stored again.
     pub(super) fn add(&self, offer: Offer, bytes: &[u8]) -> Result<Checkpoint, CallError> {
         self.check(offer, &Weights::from_safetensors(bytes)?)?;
         let checkpoint = Checkpoint {
@@ -129,6 +129,9 @@ impl CandidateState {
         };
         let stored = {
             let _files = lock(&self.files);
+            if let Some(rejected) = self.unneeded(offer)? {
+                return Ok(rejected);
+            }
             // The weights are written first, so a row never refers to missing weights.
             self.weights.store().write(offer.hash, bytes)?;
             self.shared.store.add_checkpoint(&checkpoint)?
@@ -141,6 +144,17 @@ impl CandidateState {
             self.wake();
         }
         Ok(stored)
+    }
+
+    /// The checkpoint of an offer, if it is stored and its file is not kept. An actor may offer
+    /// every checkpoint, and could otherwise fill the disk with files that were removed.
+    fn unneeded(&self, offer: Offer) -> Result<Option<Checkpoint>, StoreError> {
+        if self.weights.needed(offer.hash)?.is_some() {
+            return Ok(None);
+        }
+        let is_same =
+            |row: &Checkpoint| row.generation == offer.generation && row.hash == offer.hash;
+        Ok(self.shared.store.checkpoints()?.into_iter().find(is_same))
     }
 
     /// Counts a stored candidate, unless it is known. Returns whether it is new.
@@ -234,15 +248,22 @@ impl CandidateState {
     /// Removes weights of rejected candidates, except the newest weights, which actors play.
     pub(super) fn remove_rejected_weights(&self) -> Result<(), CallError> {
         let _files = lock(&self.files);
+        let listed = self.weights.store().hashes()?;
+        // An arena that took over may have stored weights of which this one does not know. The list
+        // precedes the check, so it has none of them if the check succeeds.
+        self.shared.store.check_writer()?;
         let checkpoints = self.shared.store.checkpoints()?;
         let newest = checkpoints.last().map(|row| row.hash);
-        let is_kept = |hash| {
+        let is_kept = |hash: ContentHash| {
             Some(hash) == newest
                 || checkpoints
                     .iter()
                     .any(|row| row.hash == hash && row.status != CheckpointStatus::Rejected)
         };
-        Ok(self.weights.store().retain(&is_kept)?)
+        for hash in listed.into_iter().filter(|hash| !is_kept(*hash)) {
+            self.weights.store().remove(hash)?;
+        }
+        Ok(())
     }
 }
 

@@ -49,7 +49,8 @@ impl MatchState {
         Ok(info)
     }
 
-    /// Stores results of a match and games to keep.
+    /// Stores results of a match and games to keep. Clusters that are already stored do not count
+    /// again.
     pub(crate) fn record(
         &self,
         number: u32,
@@ -57,11 +58,16 @@ impl MatchState {
         games: &[(GameKey, StoredGame)],
     ) -> Result<(), StoreError> {
         // Clusters are stored first, so the index never holds clusters that a crash would lose.
-        self.shared.store.record(number, clusters, games)?;
-        let mut index = self.index();
-        index.add_clusters(number, clusters);
-        if let Some((info, _)) = index.get(number) {
-            let games = clusters.iter().map(|cluster| cluster.result.games.len() as u64).sum();
+        let new = self.shared.store.record(number, clusters, games)?;
+        if new as usize == clusters.len() {
+            self.index().add_clusters(number, clusters);
+        } else {
+            // Some were stored before, as after a repair. Only the store knows which.
+            let matches = self.shared.store.matches()?;
+            *self.index() = MatchIndex::new(matches);
+        }
+        if let Some((info, _)) = self.index().get(number) {
+            let games = u64::from(new) * u64::from(info.shape.games());
             self.shared.figures.played(info.key.kind, games);
         }
         Ok(())

@@ -6,11 +6,15 @@ use std::time::Duration;
 use ouro_proto::CheckpointStatus;
 use ouro_rating::{ClusterResult, ClusterShape, GameResult, Ranking};
 use ouro_replay::testing::{Faults, MemoryDisk};
+use ouro_service::ManualClock;
+use ouro_testkit::redis::RedisServer;
 
 use super::*;
 use crate::config::MatchConfig;
 use crate::player_id::{MatchKey, PlayerId};
-use crate::store::{LOG_FILE, MatchInfo, StoredCluster, WeightsError};
+use crate::store::{
+    LOG_FILE, MatchInfo, RedisAddress, RedisStore, StoredCluster, WeightsError, WeightsFolder,
+};
 use crate::testing::promote;
 
 fn state(folder: &std::path::Path) -> ArenaState {
@@ -94,6 +98,119 @@ fn weights_of_rejected_candidates_are_removed_except_the_newest() {
     assert_eq!(pool.champion.as_ref().unwrap().generation, first.generation);
     assert_eq!(pool.members[0].checkpoint.parent, None);
     assert_eq!(third.parent, Some(second.generation));
+}
+
+#[test]
+fn weights_that_were_removed_are_not_stored_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = state(folder.path());
+    let [first, second] = [0, 1].map(|number| publish(&state, number));
+    for rejected in [&first, &second] {
+        state.drop_candidate(rejected.generation, "test").unwrap();
+    }
+    state.remove_unneeded(20).unwrap();
+    assert_eq!(publish(&state, 0).status, CheckpointStatus::Rejected);
+    let missing = state.read_weights(first.hash);
+    assert!(matches!(missing, Err(CallError::Folder(WeightsError::Missing(_)))));
+    // Actors play the newest weights, so a lost file of them is stored.
+    std::fs::remove_file(folder.path().join(format!("{}.safetensors", second.hash))).unwrap();
+    publish(&state, 1);
+    assert!(state.read_weights(second.hash).is_ok());
+}
+
+/// Weights of an arena that is replaced when it lists them. Its successor stores weights first.
+#[derive(Debug)]
+struct Replaced {
+    folder: WeightsFolder,
+    address: RedisAddress,
+}
+
+/// What the successor stores.
+const NEW: &[u8] = b"new";
+
+impl WeightsStore for Replaced {
+    fn name(&self) -> String {
+        self.folder.name()
+    }
+
+    fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
+        self.folder.write(hash, bytes)
+    }
+
+    fn read(&self, hash: ContentHash) -> Result<Vec<u8>, WeightsError> {
+        self.folder.read(hash)
+    }
+
+    fn hashes(&self) -> Result<Vec<ContentHash>, WeightsError> {
+        RedisStore::open(&self.address).unwrap();
+        self.folder.write(ContentHash::of(NEW), NEW)?;
+        self.folder.hashes()
+    }
+
+    fn remove(&self, hash: ContentHash) -> Result<(), WeightsError> {
+        self.folder.remove(hash)
+    }
+}
+
+/// A clock that stands still.
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(Duration::from_secs(9)))
+}
+
+#[test]
+fn an_arena_that_was_replaced_removes_no_weights_of_its_successor() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress::new(server.url("arena"), "test");
+    let store = Box::new(RedisStore::open(&address).unwrap());
+    let folder = WeightsFolder::open(folder.path()).unwrap();
+    let weights = Box::new(Replaced { folder: folder.clone(), address });
+    let config = MatchConfig::default();
+    let (state, _) = crate::testing::full_state(weights, store, &config, clock());
+    let refused = state.remove_unneeded(20).unwrap_err();
+    assert!(matches!(refused, CallError::Store(StoreError::Fenced { .. })), "{refused}");
+    assert_eq!(folder.read(ContentHash::of(NEW)).unwrap(), NEW);
+}
+
+#[test]
+fn a_decision_whose_answer_is_lost_is_announced_once_by_the_recovery() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(mut server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress::new(server.url("arena"), "test");
+    let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
+    let config = MatchConfig::default();
+    let (state, _) = crate::testing::stored_state(folder.path(), store, &config, clock());
+    let candidate = publish(&state, 0);
+    let mut events = state.events();
+    // A stopped server reads nothing, and executes the command once it continues.
+    server.signal("-STOP");
+    let lost = state.drop_candidate(candidate.generation, "test").unwrap_err();
+    assert!(lost.is_passing(), "{lost}");
+    server.signal("-CONT");
+    for _ in 0..2 {
+        while let Err(error) = state.recover() {
+            assert!(error.is_passing(), "{error}");
+        }
+    }
+    let events = std::iter::from_fn(|| events.try_recv().ok());
+    let decided = events.filter(|event| matches!(event, ArenaEvent::Decided(_))).count();
+    assert_eq!((decided, state.figures().dropped.load(Ordering::Relaxed)), (1, 1));
+}
+
+#[test]
+fn a_cluster_that_is_recorded_again_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = state(folder.path());
+    let key = MatchKey::rating(publish(&state, 0).generation.into(), PlayerId::random());
+    let number = open_match(&state, key);
+    for clusters in [0..2, 1..3] {
+        let played: Vec<StoredCluster> = clusters.map(pair).collect();
+        state.matches().record(number, &played, &[]).unwrap();
+    }
+    let held: Vec<_> = state.matches().index().matches().cloned().collect();
+    assert_eq!(held[0].1.clusters, 3);
+    assert_eq!(held, state.store().matches().unwrap());
+    assert_eq!(state.figures().rating_games.load(Ordering::Relaxed), 6);
 }
 
 #[test]
@@ -212,6 +329,27 @@ fn a_copy_of_a_dropped_candidate_is_requested_only_while_it_is_the_newest() {
     assert_eq!(missing(), [0_u32; 0]);
 }
 
+/// Opens a match for ratings and returns its number.
+fn open_match(state: &ArenaState, key: MatchKey) -> u32 {
+    let info = MatchInfo {
+        number: 0,
+        key,
+        shape: ClusterShape { seats: 2 },
+        rule: None,
+        player: String::new(),
+        opened_at: 0.0,
+    };
+    state.matches().open(&info).unwrap().number
+}
+
+/// A pair that the first player won.
+fn pair(cluster: u32) -> StoredCluster {
+    let game =
+        |fingerprint| GameResult { ranking: Ranking::new(1.0, &[-1.0]), margin: 0.0, fingerprint };
+    let games = vec![game(u64::from(2 * cluster)), game(u64::from(2 * cluster + 1))];
+    StoredCluster { result: ClusterResult { cluster, games }, counts: true }
+}
+
 /// A clock that advances by 10 ms with each reading.
 #[derive(Debug, Default)]
 struct SlowClock(AtomicU64);
@@ -234,22 +372,8 @@ fn slow_fits_take_their_share_of_the_time_and_no_result_is_forgotten() {
     let (state, _) = crate::testing::timed_state(folder.path(), &disk, &config, clock);
     let published = publish(&state, 0);
     let key = MatchKey::rating(published.generation.into(), PlayerId::random());
-    let info = MatchInfo {
-        number: 0,
-        key,
-        shape: ClusterShape { seats: 2 },
-        rule: None,
-        player: String::new(),
-        opened_at: 0.0,
-    };
-    let number = state.matches().open(&info).unwrap().number;
-    let game =
-        |fingerprint| GameResult { ranking: Ranking::new(1.0, &[-1.0]), margin: 0.0, fingerprint };
-    let play = |cluster: u32| {
-        let games = vec![game(u64::from(2 * cluster)), game(u64::from(2 * cluster + 1))];
-        let result = ClusterResult { cluster, games };
-        state.matches().record(number, &[StoredCluster { result, counts: true }], &[]).unwrap();
-    };
+    let number = open_match(&state, key);
+    let play = |cluster| state.matches().record(number, &[pair(cluster)], &[]).unwrap();
     let rated = || state.ratings().table().borrow().games;
     // A fit takes 10 ms here, so the next one is due 90 ms later, which is nine readings.
     let fits = (0..40).filter(|&cluster| {

@@ -84,6 +84,10 @@ pub trait Store: Debug + Send + Sync {
     /// while there is none.
     fn recover(&self) -> Result<(), StoreError>;
 
+    /// Checks that no other arena has taken over the store. Writes nothing. What the store returns
+    /// afterwards includes an entry whose append failed but took place.
+    fn check_writer(&self) -> Result<(), StoreError>;
+
     /// Where the log is, `files` or `redis`, and the times that its appends took. Does not block.
     fn append_times(&self) -> (&'static str, &Histogram);
 

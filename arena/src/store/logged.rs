@@ -59,6 +59,11 @@ pub trait Backend: Debug + Send {
 
     /// See [`Store::recover`].
     fn recover(&mut self) -> Result<(), StoreError>;
+
+    /// Fails if another arena has taken over the log. A log with a lock needs no check.
+    fn check_writer(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// A store on a [`Backend`]: all tables are in memory and follow from its log.
@@ -378,6 +383,12 @@ impl<B: Backend> Store for LoggedStore<B> {
         let mut parts = self.lock();
         parts.backend.recover()?;
         // What the tables lack would be missing from everything that is computed from them now.
+        parts.settle()
+    }
+
+    fn check_writer(&self) -> Result<(), StoreError> {
+        let mut parts = self.lock();
+        parts.backend.check_writer()?;
         parts.settle()
     }
 

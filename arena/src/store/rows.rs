@@ -91,7 +91,8 @@ impl MatchSums {
     /// Share of points with its 95 % interval, computed from clusters.
     pub fn share(&self) -> Estimate {
         let value = self.score().share();
-        let Estimate { low, high, .. } = self.shares.share(self.score().games());
+        // A game against several opponents is one trial, as at the gate.
+        let Estimate { low, high, .. } = self.shares.share(self.games);
         Estimate { value, low: low.min(value), high: high.max(value) }
     }
 }
@@ -271,4 +272,28 @@ pub enum LogEntry {
         /// The damage.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_rating::GameResult;
+
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_match_counts_each_game_once_however_many_opponents_it_has() {
+        let mut sums = MatchSums::default();
+        for cluster in 0..2_u32 {
+            let won = |number| GameResult {
+                ranking: Ranking::new(1.0, &[-1.0; 3]),
+                margin: 0.0,
+                fingerprint: 4 * u64::from(cluster) + number,
+            };
+            let result = ClusterResult { cluster, games: (0..4).map(won).collect() };
+            sums.add(&StoredCluster { result, counts: true });
+        }
+        let Estimate { value, low, high } = sums.share();
+        let eight_won = Score { wins: 8, ..Score::default() };
+        assert_eq!((value, (low, high)), (1.0, eight_won.interval()));
+    }
 }

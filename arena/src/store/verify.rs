@@ -1,5 +1,6 @@
 //! Verification of a whole store: its tables against its log, and the weights files.
 
+use ouro_net::Generation;
 use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::error::StoreError;
@@ -10,6 +11,8 @@ use super::weights::{WeightsError, WeightsStore};
 /// What a sound store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
+    /// The newest generation; `None` before the first.
+    pub newest: Option<Generation>,
     /// Checkpoints of all generations.
     pub checkpoints: usize,
     /// Matches.
@@ -73,6 +76,7 @@ pub fn verify(store: &dyn Store, weights: &dyn WeightsStore) -> Result<Verified,
         return Err(WeightsError::Missing(lost.hash).into());
     }
     Ok(Verified {
+        newest: checkpoints.last().map(|row| row.generation),
         checkpoints: checkpoints.len(),
         matches: matches.len(),
         promotions: promotions.len(),

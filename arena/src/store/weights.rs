@@ -133,14 +133,6 @@ pub trait WeightsStore: Debug + Send + Sync {
     fn recover(&self) -> Result<(), WeightsError> {
         Ok(())
     }
-
-    /// Removes all weights for which `keep` is false.
-    fn retain(&self, keep: &dyn Fn(ContentHash) -> bool) -> Result<(), WeightsError> {
-        for hash in self.hashes()?.into_iter().filter(|hash| !keep(*hash)) {
-            self.remove(hash)?;
-        }
-        Ok(())
-    }
 }
 
 /// The name of a file or object.

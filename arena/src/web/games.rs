@@ -3,8 +3,11 @@
 //! Without the script, the page shows one ply with links to the neighbouring plies. The script
 //! fetches the frames once and animates them.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, Query, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, PreEscaped, html};
 use ouro_game::GameRecord;
@@ -14,6 +17,7 @@ use serde::Deserialize;
 use super::Site;
 use super::chart::number;
 use super::draw::{self, Still, result};
+use super::large_body::large_body;
 use super::page::{Refused, page};
 use crate::error::CallError;
 use crate::store::{GameKey, StoredGame};
@@ -172,6 +176,13 @@ pub(super) async fn frames(
     State(site): State<Site>,
     key_path: KeyPath,
 ) -> Result<Response, Refused> {
+    // The slot comes first, so that no rendered frames wait for one.
+    let slot = Arc::clone(&site.large_bodies).acquire_owned().await;
+    let slot = slot.map_err(|_| CallError::Stopping)?;
     let (_, json) = site.render(key(key_path), draw::animate).await?;
-    Ok(([(CONTENT_TYPE, "application/json")], json).into_response())
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (CONTENT_LENGTH, HeaderValue::from(json.len())),
+    ];
+    Ok((headers, large_body(json, slot)).into_response())
 }

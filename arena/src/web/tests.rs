@@ -6,9 +6,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use axum::extract::{Path, State};
 use ouro_game::catalog::ReplayVisitor;
-use ouro_game::record::Replay;
-use ouro_game::{Game, GameRecord};
+use ouro_game::record::{Recorder, Replay};
+use ouro_game::tic_tac_toe::TicTacToe;
+use ouro_game::{Action, Game, GameConfig, GameRecord};
 use ouro_net::Generation;
 use ouro_rating::ClusterShape;
 use ouro_replay::testing::MemoryDisk;
@@ -62,8 +64,8 @@ const STRETCH: &str = "document.getElementById('frame').getBoundingClientRect().
 /// Turns of a game that is played to its end, which the highest speed then takes a second or two for.
 const PLAYED: std::ops::Range<usize> = 1_001..2_000;
 
-/// Serves these games as the games of match 0, each as a cluster. Returns the address.
-async fn serve_games(games: Vec<StoredGame>, stop: CancellationToken) -> SocketAddr {
+/// A state with these games as the games of match 0, each as a cluster.
+fn state_with(games: Vec<StoredGame>) -> (Arc<ArenaState>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let (state, _) =
         crate::testing::state(folder.path(), &MemoryDisk::new(), &MatchConfig::default());
@@ -82,36 +84,35 @@ async fn serve_games(games: Vec<StoredGame>, stop: CancellationToken) -> SocketA
         .map(|(game, cluster)| (GameKey { number, cluster, game: 0 }, game))
         .collect();
     state.store().record(number, &[], &games).unwrap();
+    (Arc::new(state), folder)
+}
+
+/// The figures of no learner.
+fn no_learner() -> LearnerFigures {
+    LearnerFigures {
+        gauges: Gauges::default(),
+        view: tokio::sync::watch::channel(LearnerView::default()).1,
+    }
+}
+
+/// Serves these games as the games of match 0, each as a cluster. Returns the address.
+async fn serve_games(games: Vec<StoredGame>, stop: CancellationToken) -> SocketAddr {
+    let (state, folder) = state_with(games);
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = HttpServer::bind(address, ConnectionLimits::for_files(256)).await.unwrap();
     let address = server.local_addr();
-    let learner = LearnerFigures {
-        gauges: Gauges::default(),
-        view: tokio::sync::watch::channel(LearnerView::default()).1,
-    };
     let access = WebAccess { names: Vec::new(), guard: None };
     tokio::spawn(async move {
         let _folder = folder;
-        serve(server, access, Arc::new(state), learner, stop, Duration::ZERO).await
+        serve(server, access, state, no_learner(), stop, Duration::ZERO).await
     });
     address
 }
 
 #[tokio::test]
 async fn a_rendering_counts_until_it_ends_even_if_its_client_disconnects() {
-    let folder = tempfile::tempdir().unwrap();
-    let (state, _) =
-        crate::testing::state(folder.path(), &MemoryDisk::new(), &MatchConfig::default());
-    let site = Site {
-        state: Arc::new(state),
-        learner: LearnerFigures {
-            gauges: Gauges::default(),
-            view: tokio::sync::watch::channel(LearnerView::default()).1,
-        },
-        streams: Arc::new(Semaphore::new(STREAMS)),
-        renderings: Arc::new(Semaphore::new(RENDERINGS)),
-        stop: CancellationToken::new(),
-    };
+    let (state, _folder) = state_with(Vec::new());
+    let site = Site::new(state, no_learner(), CancellationToken::new());
     let (started, starts) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
     let client = site.clone();
@@ -130,6 +131,34 @@ async fn a_rendering_counts_until_it_ends_even_if_its_client_disconnects() {
     release.send(()).unwrap();
     let all = site.renderings.acquire_many(RENDERINGS as u32).await;
     assert!(all.is_ok(), "the permit comes back");
+}
+
+#[tokio::test]
+async fn frames_hold_their_slot_until_they_are_sent() {
+    let (state, _folder) = state_with(vec![tic_tac_toe()]);
+    let site = Site::new(state, no_learner(), CancellationToken::new());
+    let frames = super::games::frames(State(site.clone()), Path((0, 0, 0)));
+    let frames = frames.await.unwrap();
+    assert_eq!(site.large_bodies.available_permits(), LARGE_BODIES - 1);
+    let length = frames.headers()["content-length"].to_str().unwrap().to_owned();
+    let json = axum::body::to_bytes(frames.into_body(), usize::MAX).await.unwrap();
+    assert!(json.starts_with(b"{\"frames\":[") && json.len().to_string() == length);
+    let all = site.large_bodies.acquire_many(LARGE_BODIES as u32).await;
+    assert!(all.is_ok(), "the slot comes back");
+}
+
+/// A game of one ply.
+fn tic_tac_toe() -> StoredGame {
+    let game = TicTacToe::default();
+    let mut recorder = Recorder::new(&game, 1);
+    recorder.advance(&game, &[Action(4), Action(0)]).unwrap();
+    StoredGame {
+        record: recorder.into_record(GameConfig::by_name("tic_tac_toe").unwrap()),
+        players: vec![PlayerId::random(); 2],
+        outcomes: vec![0.0; 2],
+        scores: vec![0.0; 2],
+        truncated: true,
+    }
 }
 
 /// The game of a record, in whose seats this player sits.

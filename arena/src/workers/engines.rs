@@ -60,10 +60,15 @@ impl Engines {
         }
         let (arena, stop) = (&mut self.arena, &self.stop);
         let file = self.runtime.block_on(async {
-            tokio::select! {
-                file = arena.fetch_file(hash, bytes) => Ok(file?),
-                () = stop.cancelled() => Err(EngineError::Stopped),
+            let fetched = tokio::select! {
+                file = arena.fetch_file(hash, bytes) => file,
+                () = stop.cancelled() => return Err(EngineError::Stopped),
+            };
+            // The connection may carry a certificate that has expired since it was opened.
+            if fetched.as_ref().is_err_and(ArenaError::is_unauthenticated) {
+                arena.reconnect();
             }
+            Ok(fetched?)
         })?;
         let weights = Weights::from_safetensors(&file);
         let weights = weights.map_err(|error| EngineError::Weights { hash, error })?;

@@ -126,23 +126,37 @@ impl Home {
         Facts::of(&RedisStore::open_to_read(&address).unwrap())
     }
 
-    /// Number of results that workers have delivered, and of results and jobs that are left.
-    fn traffic(&self) -> (i64, usize) {
-        let mut connection = self.connection();
-        let info = |connection: &mut redis::Connection, key: &str| -> Vec<Value> {
-            redis::cmd("XINFO").arg("STREAM").arg(key).query(connection).unwrap_or_default()
-        };
-        let added = info(&mut connection, "ouro:{test}:results");
-        let at =
-            added.iter().position(|value| *value == Value::BulkString(b"entries-added".into()));
-        let added = at.map_or(0, |at| match &added[at + 1] {
-            Value::Int(added) => *added,
-            other => panic!("{other:?}"),
-        });
+    /// What has passed through the queue, and what is left in it.
+    fn traffic(&self) -> Traffic {
+        let (jobs, results) = ("ouro:{test}:jobs", "ouro:{test}:results");
         let left =
             |key| redis::cmd("XLEN").arg(key).query::<usize>(&mut self.connection()).unwrap();
-        (added, left("ouro:{test}:results") + left("ouro:{test}:jobs"))
+        let (issued, delivered) = (self.added(jobs), self.added(results));
+        Traffic { issued, delivered, left: left(jobs) + left(results) }
     }
+
+    /// Number of entries that a stream has ever had.
+    fn added(&self, key: &str) -> i64 {
+        let mut info = redis::cmd("XINFO");
+        info.arg("STREAM").arg(key);
+        let info: Vec<Value> = info.query(&mut self.connection()).unwrap_or_default();
+        let at = info.iter().position(|value| *value == Value::BulkString(b"entries-added".into()));
+        at.map_or(0, |at| match &info[at + 1] {
+            Value::Int(added) => *added,
+            other => panic!("{other:?}"),
+        })
+    }
+}
+
+/// The queue after a run.
+#[derive(Debug, PartialEq)]
+struct Traffic {
+    /// Jobs that the arena has issued.
+    issued: i64,
+    /// Results that workers have delivered.
+    delivered: i64,
+    /// Jobs and results that are left.
+    left: usize,
 }
 
 /// A worker in this process.
@@ -183,7 +197,7 @@ async fn two_workers_change_no_decision_result_or_rating() {
     for worker in workers {
         worker.stop().await;
     }
-    let (delivered, left) = home.traffic();
+    let Traffic { delivered, left, .. } = home.traffic();
     assert!(delivered > 20, "workers have played {delivered} clusters");
     assert_eq!(left, 0, "jobs and results are cleared");
     assert_eq!(home.facts(), alone().await);
@@ -193,7 +207,7 @@ async fn two_workers_change_no_decision_result_or_rating() {
 async fn without_workers_the_arena_issues_no_job() {
     let Some(home) = Home::new() else { return };
     play(slow(home.folder.path(), home.store("arena"))).await;
-    assert_eq!(home.traffic(), (0, 0));
+    assert_eq!(home.traffic(), Traffic { issued: 0, delivered: 0, left: 0 });
     assert_eq!(home.facts(), alone().await);
 }
 
@@ -203,10 +217,11 @@ async fn workers_of_another_game_hand_every_job_back() {
     let mut config = slow(home.folder.path(), home.store("arena"));
     let arena = reserve(&mut config);
     let worker = home.worker(&arena, GameConfig::by_name("connect_four").unwrap());
-    registered(&home, 1).await;
-    play(config).await;
+    play_with(config, 1).await;
     worker.stop().await;
-    assert_eq!(home.traffic(), (0, 0));
+    let Traffic { issued, delivered, left } = home.traffic();
+    assert!(issued > 0, "the arena has issued jobs");
+    assert_eq!((delivered, left), (0, 0));
     assert_eq!(home.facts(), alone().await);
 }
 
@@ -263,7 +278,7 @@ async fn wrong_results_are_refused_and_change_nothing() {
     play(slow(home.folder.path(), home.store("arena"))).await;
     stop.cancel();
     evil.join().unwrap();
-    assert!(home.traffic().0 > 40, "it has lied");
+    assert!(home.traffic().delivered > 40, "it has lied");
     assert_eq!(home.facts(), alone().await);
 }
 

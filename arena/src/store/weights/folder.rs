@@ -151,7 +151,7 @@ mod tests {
         let weights = WeightsFolder::open(folder.path()).unwrap();
         assert!(half.exists(), "another arena may be writing it");
         weights.bind_run(RunId::of(b"run")).unwrap();
-        weights.retain(&|hash| hash == kept).unwrap();
+        weights.remove(dropped).unwrap();
         let mut names: Vec<_> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
