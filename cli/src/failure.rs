@@ -41,6 +41,11 @@ const IO: u8 = 74;
 /// No answer within a time limit (`EX_TEMPFAIL`).
 pub(crate) const TIME_LIMIT: u8 = 75;
 
+/// The exit code of a command that answers a question.
+pub(crate) fn answer(yes: bool) -> ExitCode {
+    if yes { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
 /// Error that stops a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -90,12 +95,15 @@ impl Failure {
         Self::new(status as u8, message)
     }
 
-    /// File that cannot be read. A missing file has its own exit code.
+    /// File that cannot be read. A missing file and one of other content have their own exit codes.
     pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
-        if error.kind() == io::ErrorKind::NotFound {
-            return Self::no_input(format_args!("{what}: nothing is there; check the path"));
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                Self::no_input(format_args!("{what}: nothing is there; check the path"))
+            }
+            io::ErrorKind::InvalidData => Self::data(format_args!("{what}: {error}")),
+            _ => Self::io(format_args!("{what}: {error}")),
         }
-        Self::io(format_args!("{what}: {error}"))
     }
 
     /// File that cannot be written. `option` is the option that names it.
@@ -108,11 +116,19 @@ impl Failure {
     /// Unusable settings file. A missing file has its own exit code.
     pub(crate) fn unreadable(error: FileError) -> Self {
         match &error {
-            FileError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Self::no_input(error)
-            }
+            FileError::Read { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => Self::no_input(error),
+                // Its content is wrong: too long, or not text.
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::usage(error),
+                _ => Self::io(error),
+            },
             _ => Self::usage(error),
         }
+    }
+
+    /// Whether standard output has no reader any more.
+    pub(crate) fn has_no_reader(&self) -> bool {
+        self.silent
     }
 
     /// Prints the message as one line and returns the exit code.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
 
 use serde::Serialize;
 
@@ -44,6 +45,21 @@ impl Output {
             write!(self.writer, "{}", printable(&text.to_string()))?;
         }
         Ok(())
+    }
+
+    /// Prints a result and returns its exit code, also if standard output has no reader any more: a
+    /// script may need the code alone.
+    pub(crate) fn verdict<T: Serialize>(
+        &mut self,
+        code: ExitCode,
+        value: &T,
+        text: impl Display,
+    ) -> Result<ExitCode, Failure> {
+        let printed = self.result(value, text).and_then(|()| self.flush());
+        match printed {
+            Err(failure) if failure.has_no_reader() => Ok(code),
+            printed => printed.map(|()| code),
+        }
     }
 
     /// Prints a prompt and flushes the buffer.

@@ -21,7 +21,7 @@ use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::check;
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Name of the file that makes a backup complete.
@@ -133,7 +133,7 @@ impl Backup {
         fs::rename(&unfinished, &file).map_err(at("write", &file))?;
 
         let parts = check::parts(to, &in_files(), &weights_in_files())?;
-        let is_sound = parts.iter().all(|part| part.sound);
+        let code = answer(parts.iter().all(|part| part.sound));
         let Manifest { learner, arena, .. } = manifest;
         let seconds = clock.monotonic().as_secs_f64();
         let what = match (learner, arena) {
@@ -147,8 +147,7 @@ impl Backup {
             to.display()
         );
         let to = to.display().to_string();
-        output.result(&Report { to, learner, arena, seconds, parts: &parts }, text)?;
-        Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        output.verdict(code, &Report { to, learner, arena, seconds, parts: &parts }, text)
     }
 }
 

@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ouro_arena::config::{StoreConfig, WeightsConfig};
-use ouro_arena::store::{
-    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError, Verified, VerifyError,
-    WeightsError, WeightsStore, verify,
-};
 use ouro_learner::{FoundState, StoredState, UnfitState, training_states};
 use ouro_replay::check::{ClientLine, Joined, join};
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
-use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
+use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use self::results::results;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
+
+mod identity;
+mod results;
 
 /// Verify a run: its settings, journal, training states, results and weights.
 ///
-/// The journal is compared with the actors' logs of sent games, if they kept any. The run must not
-/// be running. Exit code 1: a part is not sound.
+/// The journal is compared with the actors' logs of sent games, if they kept any, and the folder of the
+/// learner with that of the arena, if both are there. The run must not be running. Exit code 1: a part is
+/// not sound.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Folder of the run.
@@ -60,9 +60,8 @@ impl Check {
             )));
         }
         let parts = parts(run, &self.store, &self.weights)?;
-        output.result(&parts, lines(&parts))?;
-        let is_sound = parts.iter().all(|part| part.sound);
-        Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        let code = answer(parts.iter().all(|part| part.sound));
+        output.verdict(code, &parts, lines(&parts))
     }
 }
 
@@ -74,11 +73,13 @@ pub(super) fn parts(
 ) -> Result<Vec<Part>, Failure> {
     let compared = compare(run);
     let games = games(&compared);
+    let (results, arena) = results(run, store, weights)?;
     let verdicts = [
         ("settings", settings(run)),
+        ("run", identity::check(&run.join("learner"), arena)),
         ("journal", compared.and_then(journal)),
         ("states", states(run, games)),
-        ("results", results(run, store, weights)?),
+        ("results", results),
     ];
     let part = |(part, verdict): (_, Verdict)| {
         let sound = verdict.is_ok();
@@ -227,115 +228,6 @@ fn states(run: &Path, games: Option<Range<u64>>) -> Verdict {
         None => Ok("none yet".to_owned()),
         Some((newest, ..)) => Ok(format!("{count} training states, the newest of {newest}")),
     }
-}
-
-/// Checks the results and the weights, which the settings or the flags locate.
-fn results(
-    run: &Path,
-    store: &StoreArguments,
-    weights: &WeightsArguments,
-) -> Result<Verdict, Failure> {
-    let folder = run.join("arena");
-    let settings = Settings::load(&run.join(SETTINGS_FILE));
-    let mut deploy = settings.map_or_else(|_| Deployment::default(), |settings| settings.deploy);
-    store.apply(&mut deploy);
-    weights.apply(&mut deploy);
-    let weights = WeightsConfig::of(&deploy);
-    match StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)? {
-        Some(address) => results_on_server(&address, &folder, &weights),
-        None => results_in_files(&folder, &weights),
-    }
-}
-
-/// Opens the weights. A failure of an object store says nothing about the run.
-fn open_weights(
-    weights: &WeightsConfig,
-    folder: &Path,
-) -> Result<Result<Box<dyn WeightsStore>, String>, Failure> {
-    match (weights.open_to_read(folder), weights) {
-        (Err(error @ WeightsError::NotBuilt { .. }), _) => Err(Failure::usage(error)),
-        (Err(error), WeightsConfig::Objects { .. }) => Err(Failure::unavailable(error)),
-        (opened, _) => Ok(opened.map_err(text)),
-    }
-}
-
-/// The verdict on results and their weights. Fails if an object store does not answer.
-fn verified(
-    store: &dyn Store,
-    weights: &WeightsConfig,
-    folder: &Path,
-) -> Result<Result<Verified, String>, Failure> {
-    let weights = match open_weights(weights, folder)? {
-        Ok(weights) => weights,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    match verify(store, weights.as_ref()) {
-        Err(VerifyError::Weights(error)) if error.is_passing() => Err(Failure::unavailable(error)),
-        verified => Ok(verified.map_err(text)),
-    }
-}
-
-/// The results of a run whose store is in files, and its weights.
-fn results_in_files(folder: &Path, weights: &WeightsConfig) -> Result<Verdict, Failure> {
-    let path = folder.join(LOG_FILE);
-    if !folder.exists() {
-        return Ok(Ok("no candidate has been published yet".to_owned()));
-    }
-    if !path.exists() {
-        return Ok(Err(format!("{} is missing", path.display())));
-    }
-    // Opening the store moves an incomplete last entry to a file beside the log.
-    let before = std::fs::metadata(&path).map_or(0, |file| file.len());
-    let store = match EmbeddedStore::open(folder) {
-        Ok(store) => store,
-        Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
-        Err(error) => return Ok(Err(error.to_string())),
-    };
-    let cut = match before
-        .saturating_sub(std::fs::metadata(&path).map_or(before, |file| file.len()))
-    {
-        0 => String::new(),
-        bytes => format!("; an incomplete last entry of {bytes} bytes was moved beside the log"),
-    };
-    let damaged = match store.damaged_games() {
-        0 => String::new(),
-        count => format!("; {count} kept games cannot be shown, as after a crash"),
-    };
-    Ok(verified(&store, weights, folder)?.map(|found| {
-        let lost = match found.lost {
-            0 => String::new(),
-            lost => format!("; {lost} damaged entries were taken out"),
-        };
-        format!(
-            "{} checkpoints, {} promotions and {} matches, as in the log; {} weights \
-             files{lost}{cut}{damaged}",
-            found.checkpoints, found.promotions, found.matches, found.weights
-        )
-    }))
-}
-
-/// The results of a run whose store is in Redis, and its weights.
-fn results_on_server(
-    address: &RedisAddress,
-    folder: &Path,
-    weights: &WeightsConfig,
-) -> Result<Verdict, Failure> {
-    let store = match RedisStore::open_to_read_in(address, folder) {
-        Ok(store) => store,
-        // The server says nothing about the results.
-        Err(error @ StoreError::Server { .. }) => return Err(Failure::unavailable(error)),
-        Err(error) => return Ok(Err(error.to_string())),
-    };
-    Ok(verified(&store, weights, folder)?.map(|found| {
-        format!(
-            "{} checkpoints, {} promotions and {} matches, as in {}; {} weights files",
-            found.checkpoints,
-            found.promotions,
-            found.matches,
-            store.name(),
-            found.weights
-        )
-    }))
 }
 
 fn text(error: impl Display) -> String {

@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use ouro_game::battlesnake::conform::{ConformError, Counts, Difference, check};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Compare the Battlesnake engine with recorded games of the official one.
@@ -48,8 +48,7 @@ impl Conform {
                 Err(ConformError::Differs(first)) => {
                     let text = first.to_string();
                     let report = Report { counts, differences: 1, first: Some(first) };
-                    output.result(&report, text)?;
-                    return Ok(ExitCode::from(1));
+                    return output.verdict(answer(false), &report, text);
                 }
             }
         }

@@ -12,7 +12,7 @@ use ouro_settings::arguments::{AddressArguments, StoreArguments, WeightsArgument
 use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 use finding::{Finding, Level};
@@ -79,8 +79,7 @@ impl Doctor {
             findings.len()
         ));
         let healthy = failures == 0;
-        output.result(&Report { healthy, findings: &findings }, text)?;
-        Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        output.verdict(answer(healthy), &Report { healthy, findings: &findings }, text)
     }
 
     /// What to ask, by the settings, the variables and the flags.
@@ -105,6 +104,7 @@ impl Doctor {
         }
         deploy.validate().map_err(Failure::usage)?;
         let tls = deploy.client_tls().map_err(Failure::usage)?;
+        deploy.credential().token().map_err(Failure::no_input)?;
         Ok(collect::Target { game, deploy, tls, between: Duration::from_secs_f64(self.seconds) })
     }
 }

@@ -83,6 +83,14 @@ impl LineFile {
                 purpose.option
             ))
         };
+        let damaged = |index: usize, problem: &dyn Display| {
+            Failure::data(format_args!(
+                "{}: line {} {problem}; remove the lines from there on, or name another file with {}",
+                path.display(),
+                index + 2,
+                purpose.option
+            ))
+        };
         let failed = |error: io::Error| write_failed(path, purpose, &error);
         let read = || match read_regular(path, LARGEST) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -109,10 +117,13 @@ impl LineFile {
         }
         let mut results = Vec::new();
         for (number, text) in lines.enumerate() {
-            let line: L = serde_json::from_str(text)
-                .map_err(|error| foreign(&format_args!("line {}: {error}", number + 2)))?;
-            check(number, &line)
-                .map_err(|problem| foreign(&format_args!("line {} {problem}", number + 2)))?;
+            let line: L = serde_json::from_str(text).map_err(|error| {
+                // The error counts lines within this one.
+                let text = error.to_string();
+                let problem = text.rsplit_once(" at line ").map_or(&*text, |(problem, _)| problem);
+                damaged(number, &format_args!("is damaged at column {}: {problem}", error.column()))
+            })?;
+            check(number, &line).map_err(|problem| damaged(number, &problem))?;
             results.push(line);
         }
         let length = whole.len() as u64;

@@ -70,6 +70,12 @@ impl Display for Table<'_> {
             let numbers = [*policy, *target_entropy, divergence, *value];
             writeln!(f, "{}", numbers.map(|number| format!(" {number:>10.4}")).concat())?;
         }
+        if rows.is_empty() {
+            writeln!(
+                f,
+                "no game of the journal can be measured: none came yet, or all were purged"
+            )?;
+        }
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Purge {
     #[arg(long, requires = "actor")]
     token: bool,
     /// Who purges the games, for the note [default: the user's name].
-    #[arg(long, value_name = "NAME", requires = "actor")]
+    #[arg(long, value_name = "NAME", requires = "actor", value_parser = name)]
     by: Option<String>,
 }
 
@@ -130,9 +130,17 @@ fn list(journal: &StoppedJournal, output: &mut Output) -> Result<(), Failure> {
 
 /// The name of the user, as the environment gives it.
 fn user() -> String {
-    let names = ["USER", "LOGNAME", "USERNAME"].into_iter();
-    let user = names.filter_map(|name| std::env::var(name).ok()).find(|name| !name.is_empty());
+    let mut names = ["USER", "LOGNAME", "USERNAME"].into_iter();
+    let user = names.find_map(|variable| name(&std::env::var(variable).ok()?).ok());
     user.unwrap_or_else(|| "an unnamed user".to_owned())
+}
+
+/// A name for a note that stays in the journal.
+fn name(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        return Err("give a name of one line");
+    }
+    Ok(text.to_owned())
 }
 
 fn failure(error: JournalError) -> Failure {

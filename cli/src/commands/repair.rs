@@ -9,22 +9,26 @@ use ouro_arena::store::{
     EmbeddedStore, LOG_FILE, Repair as Repaired, Run, RunStarted, SCHEMA_VERSION, Store,
     StoreError, WEIGHTS_FOLDER, repair,
 };
-use ouro_learner::{rebuild_training_state, stored_run, training_states};
+use ouro_learner::{
+    TrainingStateError, check_arena_fits, rebuild_training_state, store_run, stored_run,
+    training_states,
+};
 use ouro_net::{RunId, Weights};
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
 use super::stopped_run;
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Make a damaged run usable again with what is left of it.
 ///
 /// Damaged entries of the results are taken out; all other entries stay, and the damaged file is
 /// kept beside them. If no training state is whole, one is made from the newest weights, with a new
-/// optimiser and the games of the journal. Parts that are whole are not changed. The run must not
-/// be running. Exit code 1: a part cannot be repaired.
+/// optimiser and the games of the journal. If the learner's run.json is damaged, it names the run of the
+/// results again. Parts that are whole are not changed. The run must not be running. Exit code 1: a part
+/// cannot be repaired, or the folders of the learner and the arena do not belong together.
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
     /// Folder of the run.
@@ -50,6 +54,7 @@ impl Repair {
         let mut settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
         self.store.apply(&mut settings.deploy);
         self.weights.apply(&mut settings.deploy);
+        settings.deploy.validate().map_err(Failure::usage)?;
         if settings.deploy.store.is_some() {
             return Err(Failure::usage(format_args!(
                 "the results of {} are in Redis, which repairs from its own backup; restore it, then \
@@ -57,18 +62,21 @@ impl Repair {
                 run.display()
             )));
         }
-        let id = stored_run(&run.join("learner")).map_err(Failure::unavailable)?;
+        let id = match stored_run(&run.join("learner")) {
+            Err(TrainingStateError::Damaged { .. }) => None,
+            stored => stored.map_err(Failure::unavailable)?,
+        };
         let parts = [
             part("results", results(run, &settings, id)?),
             part("training", training(run, &settings)?),
+            part("run", identity(run)?),
         ];
-        let is_usable = parts.iter().all(|part| part.usable);
+        let code = answer(parts.iter().all(|part| part.usable));
         let lines = parts.iter().map(|Part { part, usable, detail }| {
             let verdict = if *usable { "usable" } else { "NOT USABLE" };
             format!("{part:<9} {verdict:<10}  {detail}\n")
         });
-        output.result(&parts, lines.collect::<String>())?;
-        Ok(if is_usable { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        output.verdict(code, &parts, lines.collect::<String>())
     }
 }
 
@@ -84,7 +92,7 @@ fn results(
 ) -> Result<Result<String, String>, Failure> {
     let folder = run.join("arena");
     let path = folder.join(LOG_FILE);
-    if !path.exists() {
+    if is_missing_or_empty(&path) {
         let has_weights = match WeightsConfig::of(&settings.deploy) {
             WeightsConfig::Files => folder.join(WEIGHTS_FOLDER).exists(),
             objects => {
@@ -96,7 +104,7 @@ fn results(
         return Ok(match has_weights {
             false => Ok("none yet".to_owned()),
             true => Err(format!(
-                "{} is missing: put a copy back, or move {} away to start anew",
+                "{} is missing or empty: put a copy back, or move {} away to start anew",
                 path.display(),
                 run.display()
             )),
@@ -138,6 +146,41 @@ fn training(run: &Path, settings: &Settings) -> Result<Result<String, String>, F
     })
 }
 
+/// Makes a damaged run.json name the run of the results again. Then the learner and the arena must belong
+/// together, as for a start.
+fn identity(run: &Path) -> Result<Result<String, String>, Failure> {
+    let [learner, arena] = ["learner", "arena"].map(|part| run.join(part));
+    let stored = stored_run(&learner);
+    if !learner.exists() || is_missing_or_empty(&arena.join(LOG_FILE)) {
+        return Ok(match stored {
+            Ok(_) => Ok("only one of learner/ and arena/ is here".to_owned()),
+            Err(error) => Err(error.to_string()),
+        });
+    }
+    let store = match EmbeddedStore::open(&arena) {
+        Ok(store) => store,
+        Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
+        Err(_) => return Ok(Err("the results cannot be read to compare the learner".to_owned())),
+    };
+    let Some(id) = store.run() else { return Ok(Ok("the results name no run yet".to_owned())) };
+    let is_damaged = matches!(stored, Err(TrainingStateError::Damaged { .. }));
+    if is_damaged {
+        store_run(&learner, id).map_err(Failure::unavailable)?;
+    }
+    let newest =
+        store.checkpoints().map_err(Failure::unavailable)?.last().map(|row| row.generation);
+    let fits = check_arena_fits(&learner, id, newest).map_err(|error| error.to_string());
+    Ok(fits.map(|()| match is_damaged {
+        true => format!("learner/run.json was damaged; it names run {id} of the results again"),
+        false => format!("learner and arena are of run {id}"),
+    }))
+}
+
+/// Whether nothing is in the file.
+fn is_missing_or_empty(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(0, |file| file.len()) == 0
+}
+
 /// The training states that are there.
 fn kept_states(run: &Path) -> Result<String, String> {
     let found = training_states(&run.join("learner")).map_err(|error| error.to_string())?;
@@ -155,7 +198,7 @@ fn newest_weights(
     folder: &Path,
     weights: &WeightsConfig,
 ) -> Result<Option<(Weights, Option<RunId>)>, StoreError> {
-    if !folder.join(LOG_FILE).exists() {
+    if is_missing_or_empty(&folder.join(LOG_FILE)) {
         return Ok(None);
     }
     let store = EmbeddedStore::open(folder)?;

@@ -15,7 +15,7 @@ use ouro_settings::{SETTINGS_FILE, Settings};
 
 use super::backup::{ARENA, LEARNER, Manifest, at, copy, copy_records, is_empty};
 use super::check;
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Names of lock files, which a copy leaves out.
@@ -86,9 +86,8 @@ impl Restore {
             }
         }
         let parts = check::parts(run, &self.store, &self.weights)?;
-        output.result(&parts, check::lines(&parts))?;
-        let is_sound = parts.iter().all(|part| part.sound);
-        Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        let code = answer(parts.iter().all(|part| part.sound));
+        output.verdict(code, &parts, check::lines(&parts))
     }
 }
 

@@ -13,7 +13,7 @@ use ouro_game::maze_dash::{Board, Solution};
 use ouro_maze::{Answer, Limits, Method, Progress};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Largest board file. A board of a million cells as JSON is smaller.
@@ -105,11 +105,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
                 notation(&board, Solution::from_path(&board, &path), arguments.decisions)?;
             (report("solved", Some(solution)), ExitCode::SUCCESS)
         }
-        Answer::NoSolution => (report("no solution", None), ExitCode::from(1)),
+        Answer::NoSolution => (report("no solution", None), answer(false)),
         Answer::Stopped => (report("stopped", None), ExitCode::from(crate::failure::TIME_LIMIT)),
     };
-    output.result(&report, &report)?;
-    Ok(code)
+    output.verdict(code, &report, &report)
 }
 
 /// Checks a solution that the user gives.
@@ -122,8 +121,7 @@ fn check(
     let solution: Solution = text.parse().map_err(Failure::usage)?;
     if let Err(error) = solution.check(board) {
         let report = Report::new(board, "not solved", Duration::ZERO);
-        output.result(&report, format_args!("not solved: {error}\n"))?;
-        return Ok(ExitCode::from(1));
+        return output.verdict(answer(false), &report, format_args!("not solved: {error}\n"));
     }
     let solution = Some(notation(board, solution, decisions)?);
     let report = Report { solution, ..Report::new(board, "solved", Duration::ZERO) };

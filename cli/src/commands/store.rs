@@ -121,9 +121,14 @@ impl Copy {
         };
         target.apply(&mut to);
         WeightsArguments { weights: self.to_weights.clone() }.apply(&mut to);
-        for deploy in [&from, &to] {
-            deploy.validate().map_err(Failure::usage)?;
-        }
+        from.validate().map_err(Failure::usage)?;
+        to.validate().map_err(|mut error| {
+            // The settings are valid, so it is the flag.
+            if error.key == "deploy.store" {
+                "--to".clone_into(&mut error.key);
+            }
+            Failure::usage(error)
+        })?;
         let folder = self.run.join("arena");
         let [source, destination] = [&from, &to].map(StoreConfig::of);
         if self.to.is_some() && source == destination {

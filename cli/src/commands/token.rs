@@ -1,9 +1,10 @@
 //! `ouro token`: creates, lists and revokes the tokens that services accept.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use ouro_service::access::{Role, StoredToken, TokenFile, TokenFileError};
@@ -119,7 +120,13 @@ impl Token {
 /// A line of the list. Hashes are shortened to what tells two tokens apart.
 fn line(token: &StoredToken) -> String {
     let StoredToken { name, role, sha256, created, expires } = token;
-    let expires = expires.map_or_else(|| "never".to_owned(), |expires| expires.to_string());
+    let date = |seconds: u64| {
+        // Rounded down to year 9999, the last that the format has.
+        let seconds = Duration::from_secs(seconds.min(253_402_300_799));
+        humantime::format_rfc3339_seconds(UNIX_EPOCH + seconds)
+    };
+    let created = date(*created);
+    let expires = expires.map_or_else(|| "never".to_owned(), |expires| date(expires).to_string());
     format!("{name}  {role}  created {created}  expires {expires}  sha256 {:.8}\n", sha256)
 }
 
@@ -141,7 +148,9 @@ fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn failure(error: TokenFileError) -> Failure {
     match error {
-        TokenFileError::Io { action: "read", .. } => Failure::no_input(error),
+        TokenFileError::Io { ref source, .. } if source.kind() == ErrorKind::NotFound => {
+            Failure::no_input(error)
+        }
         TokenFileError::Io { .. } => Failure::io(error),
         TokenFileError::Content { .. } => Failure::data(error),
         TokenFileError::OtherRole { .. }

@@ -11,7 +11,7 @@ fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
     let check = || ouro(home.path(), &["check", "run"]);
     let whole = check();
     assert_eq!(whole.code, Some(0), "{}{}", whole.stdout, whole.stderr);
-    assert_eq!(whole.stdout.lines().count(), 4, "{}", whole.stdout);
+    assert_eq!(whole.stdout.lines().count(), 5, "{}", whole.stdout);
     assert!(whole.stdout.lines().all(|line| line.contains(" sound ")), "{}", whole.stdout);
 
     for (part, folder, ending) in [

@@ -145,15 +145,15 @@ async fn a_healthy_cluster_passes_and_each_fault_is_named_with_its_remedy() {
     assert!(text.starts_with("OK    reach       arena    answers at "), "{text}");
     assert!(text.ends_with(" with a warning\n"), "{text}");
 
-    // A token of another role, and none.
-    for token in ["learner.token", "none.token"] {
-        let path = cluster.path(token).display().to_string();
-        let refused = Diagnosis::of(&cluster, &["--token-file", &path]);
-        assert_eq!(refused.code, Some(1));
-        for service in ["arena", "learner"] {
-            refused.assert("fail", "reach", service, &["refuses at", "--role reader"]);
-        }
+    // A token of another role, and a file that is not there.
+    let path = |token: &str| cluster.path(token).display().to_string();
+    let refused = Diagnosis::of(&cluster, &["--token-file", &path("learner.token")]);
+    assert_eq!(refused.code, Some(1));
+    for service in ["arena", "learner"] {
+        refused.assert("fail", "reach", service, &["refuses at", "--role reader"]);
     }
+    let missing = cluster.ouro(&["doctor", "--token-file", &path("none.token")]);
+    missing.assert_refused(66, &["none.token cannot be read"]);
 
     // An actor of another version.
     let old = other_version(&cluster).await;

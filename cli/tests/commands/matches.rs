@@ -150,7 +150,7 @@ fn an_interrupted_match_continues_from_its_file_and_can_be_extended() {
         assert!(error.contains("--save") && error.lines().count() == 1, "{error}");
     }
     for (line, expected) in [
-        ("{}\n", "line 202: missing field"),
+        ("{}\n", "line 202 is damaged at column 2: missing field"),
         (
             "{\"seed\":1,\"seats\":[0,2],\"outcomes\":[0,0],\"scores\":[0,0],\"plies\":1,\
              \"truncated\":false,\"fingerprint\":1}\n",
@@ -159,7 +159,7 @@ fn an_interrupted_match_continues_from_its_file_and_can_be_extended() {
     ] {
         std::fs::write(&path, text.clone() + line).expect("it is written");
         let refused = ouro(&[&RANDOM_DUEL[..], &save].concat());
-        assert_eq!(refused.code, Some(64), "{}", refused.stderr);
+        assert_eq!(refused.code, Some(65), "{}", refused.stderr);
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     }
     let folder = folder.path().to_str().expect("text");

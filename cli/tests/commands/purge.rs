@@ -24,6 +24,11 @@ fn a_run_whose_only_actor_was_purged_stays_sound_and_trains_on_new_games() {
     ouro(home, &["purge", "run", "nobody"]).assert_refused(64, &[&said]);
     ouro(home, &["purge", "nowhere"]).assert_refused(66, &["no journal of a learner is here"]);
 
+    for by in ["", " ", "a test\npurged: nothing"] {
+        let refused = ouro(home, &["purge", "run", &name, "--by", by]);
+        refused.assert_refused(64, &["--by", "give a name of one line"]);
+    }
+
     let text = ouro(home, &["purge", "run", &name, "--by", "a test"]).success();
     let note = format!("purged: {games} games of {name} before number ");
     assert!(text.starts_with(&note) && text.contains(", by a test, at Unix time "), "{text}");

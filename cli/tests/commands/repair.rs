@@ -53,6 +53,29 @@ fn damaged_results_are_named_repaired_and_trained_on() {
 }
 
 #[test]
+fn a_damaged_name_of_the_run_is_named_and_repaired_from_the_results() {
+    let home = home_with_run();
+    let file = home.path().join("run/learner/run.json");
+    let content = fs::read(&file).expect("it is there");
+    fs::write(&file, "{\"bad").expect("it is written");
+    let checked = ouro(home.path(), &["check", "run"]);
+    assert_eq!(checked.code, Some(1), "{}", checked.stdout);
+    assert!(
+        checked.stdout.contains("run       NOT SOUND  run/learner/run.json: "),
+        "{}",
+        checked.stdout
+    );
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    let text = &refused.stderr;
+    assert!(text.contains("run/learner/run.json: ") && text.contains("`ouro repair`"), "{text}");
+    let repaired = ouro(home.path(), &["repair", "run"]).success();
+    assert!(repaired.contains("learner/run.json was damaged; it names run "), "{repaired}");
+    assert_eq!(fs::read(&file).expect("it is there"), content);
+    is_sound(home.path());
+}
+
+#[test]
 fn training_continues_from_published_weights_if_its_states_are_lost() {
     for damage in ["removed", "damaged", "all"] {
         let home = home_with_run();
@@ -94,6 +117,11 @@ fn a_lost_part_of_the_arena_is_refused_and_a_part_of_another_run_too() {
     let refused = train(home.path(), "1s");
     assert_eq!(refused.code, Some(69), "{}", refused.stderr);
     assert!(refused.stderr.contains("belongs to run "), "{}", refused.stderr);
+    for command in ["check", "repair"] {
+        let named = ouro(home.path(), &[command, "run"]);
+        assert_eq!(named.code, Some(1), "{command}: {}", named.stdout);
+        assert!(named.stdout.contains("belongs to run "), "{command}: {}", named.stdout);
+    }
     // No arena at all.
     fs::remove_dir_all(run(&home, "arena")).expect("it is there");
     let refused = train(home.path(), "1s");
@@ -101,13 +129,21 @@ fn a_lost_part_of_the_arena_is_refused_and_a_part_of_another_run_too() {
     assert!(refused.stderr.contains("has learner/ but not arena/"), "{}", refused.stderr);
     // The log without its weights names what is missing and gets copies back.
     fs::rename(home.path().join("aside"), run(&home, "arena")).expect("it is there");
-    fs::remove_file(run(&home, "arena/results.log")).expect("it is there");
-    let refused = train(home.path(), "1s");
-    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
-    assert!(refused.stderr.contains("results.log is missing"), "{}", refused.stderr);
-    let repaired = ouro(home.path(), &["repair", "run"]);
-    assert_eq!(repaired.code, Some(1), "{}", repaired.stdout);
-    assert!(repaired.stdout.contains("results   NOT USABLE"), "{}", repaired.stdout);
+    let log = run(&home, "arena/results.log");
+    for empty in [true, false] {
+        fs::remove_file(&log).expect("it is there");
+        if empty {
+            fs::write(&log, "").expect("it is written");
+        }
+        let refused = train(home.path(), "1s");
+        assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+        assert!(refused.stderr.contains("results.log is missing or empty"), "{}", refused.stderr);
+        for command in ["check", "repair"] {
+            let named = ouro(home.path(), &[command, "run"]);
+            assert_eq!(named.code, Some(1), "{command}: {}", named.stdout);
+            assert!(named.stdout.contains("results.log is missing or empty"), "{}", named.stdout);
+        }
+    }
 }
 
 #[test]

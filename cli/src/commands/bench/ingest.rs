@@ -122,7 +122,14 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         writeln!(io::stderr(), "warning: this is a debug build; its numbers mean little")?;
     }
     let name = format!("ouro-bench-ingest-{}", std::process::id());
-    let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir).join(name);
+    let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
+    if !folder.is_dir() {
+        return Err(Failure::no_input(format_args!(
+            "{}: no folder is here; name one that is there with --folder",
+            folder.display()
+        )));
+    }
+    let folder = folder.join(name);
     let mut measured = Vec::new();
     for game in &arguments.game {
         let result = measure(game.config(), &folder, arguments);

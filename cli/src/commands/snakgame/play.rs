@@ -64,15 +64,17 @@ fn read_board(lines: &mut Lines<impl BufRead>) -> Result<Board, Failure> {
     }
     let mut blocked = Vec::new();
     for _ in 0..count {
-        let [row, column] = numbers(&next(lines)?)?.map(side);
-        blocked.push(Cell::new(row, column));
+        let [row, column] = numbers(&next(lines)?)?;
+        blocked.push(Cell::new(side(row)?, side(column)?));
     }
-    Board::new(side(rows), side(columns), blocked).map_err(Failure::data)
+    Board::new(side(rows)?, side(columns)?, blocked).map_err(Failure::data)
 }
 
-/// A number as a side or coordinate. What does not fit is out of range in any case.
-fn side(number: u32) -> u16 {
-    u16::try_from(number).unwrap_or(u16::MAX)
+/// A number as a side or coordinate.
+fn side(number: u32) -> Result<u16, Failure> {
+    u16::try_from(number).map_err(|_| {
+        Failure::data(format_args!("{number} is not on a board, whose sides are 1 to {MAX_SIDE}"))
+    })
 }
 
 fn numbers<const N: usize>(line: &str) -> Result<[u32; N], Failure> {
