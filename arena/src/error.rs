@@ -96,6 +96,7 @@ impl ArenaError {
                 StoreError::Locked { .. }
                 | StoreError::Io { .. }
                 | StoreError::Damaged { .. }
+                | StoreError::Nameless { .. }
                 | StoreError::Contradiction { .. }
                 | StoreError::Exhausted { .. }
                 | StoreError::Unreachable { .. }
@@ -316,6 +317,7 @@ impl IntoStatus for CallError {
                 StoreError::Exhausted { .. } => Code::ResourceExhausted,
                 StoreError::Unreachable { .. } => Code::Unavailable,
                 StoreError::Damaged { .. }
+                | StoreError::Nameless { .. }
                 | StoreError::DamagedEntry { .. }
                 | StoreError::LostEntry { .. } => Code::DataLoss,
                 StoreError::Locked { .. }

@@ -57,7 +57,11 @@ impl Output {
     ) -> Result<ExitCode, Failure> {
         let printed = self.result(value, text).and_then(|()| self.flush());
         match printed {
-            Err(failure) if failure.has_no_reader() => Ok(code),
+            Err(failure) if failure.has_no_reader() => {
+                // The bytes that are left would fail again at the next flush.
+                self.writer = Box::new(io::sink());
+                Ok(code)
+            }
             printed => printed.map(|()| code),
         }
     }

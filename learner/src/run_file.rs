@@ -26,8 +26,8 @@ pub fn stored_run(directory: &Path) -> Result<Option<RunId>, TrainingStateError>
         Ok(bytes) => match serde_json::from_slice::<RunFile>(&bytes) {
             Ok(file) => Ok(Some(file.run)),
             Err(error) => {
-                let remedy = "run `ouro repair`, or remove the file if the arena of this run is on another \
-                              machine";
+                let remedy = "run `ouro repair`; with results in Redis, or with the arena on another \
+                              machine, remove the file";
                 Err(TrainingStateError::Damaged { path, what: format!("{error}; {remedy}") })
             }
         },

@@ -42,6 +42,15 @@ pub enum StoreError {
         /// Offset of the entry, in bytes.
         offset: u64,
     },
+    /// Entry 0 is damaged, and nothing else names the run.
+    #[error(
+        "{path} is damaged at entry 0, which names the run, and nothing else names it; put a copy of \
+         the file back"
+    )]
+    Nameless {
+        /// The file.
+        path: String,
+    },
     /// An intact entry is not of this program's form, or contradicts the entries before it.
     #[error(
         "entry {entry} of {path} is not valid: {problem}; put a copy of the file back, or use the \

@@ -37,12 +37,12 @@ pub enum Repair {
 }
 
 /// Repairs the log in `folder`, the data folder of an arena. `run` replaces a damaged entry 0, which
-/// names the run. The arena must not run.
-pub fn repair(folder: &Path, run: &RunStarted) -> Result<Repair, StoreError> {
+/// names the run; without it, such a log is refused. The arena must not run.
+pub fn repair(folder: &Path, run: Option<&RunStarted>) -> Result<Repair, StoreError> {
     repair_on(&on_folder(folder)?, run)
 }
 
-pub(super) fn repair_on<D: Disk>(disk: &D, run: &RunStarted) -> Result<Repair, StoreError> {
+pub(super) fn repair_on<D: Disk>(disk: &D, run: Option<&RunStarted>) -> Result<Repair, StoreError> {
     let path = disk.describe(LOG_FILE);
     let at = |action| io_error(action, &path);
     let content = disk.open(LOG_FILE).and_then(|mut file| file.read()).map_err(at("read"))?;
@@ -50,11 +50,14 @@ pub(super) fn repair_on<D: Disk>(disk: &D, run: &RunStarted) -> Result<Repair, S
     if is_sound {
         return Ok(Repair::Sound { entries: count });
     }
+    if run.is_none() && !entries.contains_key(&0) {
+        return Err(StoreError::Nameless { path });
+    }
     let mut repaired = String::new();
     for number in 0..count {
-        let text = match (entries.get(&number), number) {
+        let text = match (entries.get(&number), run) {
             (Some(text), _) => (*text).to_owned(),
-            (None, 0) => as_json(&LogEntry::RunStarted(run.clone())),
+            (None, Some(run)) if number == 0 => as_json(&LogEntry::RunStarted(run.clone())),
             (None, _) => {
                 let reason = "the entry was damaged".to_owned();
                 as_json(&LogEntry::Lost { reason })
@@ -138,7 +141,7 @@ mod tests {
     fn a_sound_log_is_not_touched() {
         let disk = filled(3);
         let before = disk.content(LOG_FILE);
-        assert_eq!(repair_on(&disk, &run()).unwrap(), Repair::Sound { entries: 4 });
+        assert_eq!(repair_on(&disk, Some(&run())).unwrap(), Repair::Sound { entries: 4 });
         assert_eq!(disk.content(LOG_FILE), before);
     }
 
@@ -158,7 +161,7 @@ mod tests {
                 }
             }
             disk.put(LOG_FILE, &damaged);
-            let repair = repair_on(&disk, &run()).unwrap();
+            let repair = repair_on(&disk, Some(&run())).unwrap();
             let store = EmbeddedStore::on(disk.clone()).unwrap();
             assert_eq!(store.bind_run(&run().run, RunId::of(b"other")).unwrap(), run().id);
             let whole = |line: &[u8]| content.windows(line.len()).any(|window| window == line);
@@ -170,7 +173,7 @@ mod tests {
                 let replayed = replay(&store).unwrap();
                 assert_eq!(replayed.checkpoints, store.checkpoints().unwrap());
             }
-            let Repair::Sound { .. } = repair_on(&disk, &run()).unwrap() else {
+            let Repair::Sound { .. } = repair_on(&disk, Some(&run())).unwrap() else {
                 panic!("seed {seed}: a repaired log is sound");
             };
         }
@@ -183,7 +186,9 @@ mod tests {
         content[20] ^= 1;
         disk.put(LOG_FILE, &content);
         let other = RunStarted { id: RunId::of(b"known elsewhere"), ..run() };
-        let repair = repair_on(&disk, &other).unwrap();
+        let refused = repair_on(&disk, None).unwrap_err();
+        assert!(matches!(refused, StoreError::Nameless { .. }), "{refused}");
+        let repair = repair_on(&disk, Some(&other)).unwrap();
         assert!(matches!(repair, Repair::Repaired { kept: 2, lost: 1, .. }), "{repair:?}");
         let store = EmbeddedStore::on(disk).unwrap();
         assert_eq!(store.bind_run(&run().run, run().id).unwrap(), other.id);

@@ -104,7 +104,10 @@ impl Doctor {
         }
         deploy.validate().map_err(Failure::usage)?;
         let tls = deploy.client_tls().map_err(Failure::usage)?;
-        deploy.credential().token().map_err(Failure::no_input)?;
+        deploy.credential().token().map_err(|error| match &deploy.token_file {
+            Some(path) if path.exists() => Failure::io(error),
+            _ => Failure::no_input(error),
+        })?;
         Ok(collect::Target { game, deploy, tls, between: Duration::from_secs_f64(self.seconds) })
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use ouro_arena::config::WeightsConfig;
 use ouro_arena::store::{
     EmbeddedStore, LOG_FILE, Repair as Repaired, Run, RunStarted, SCHEMA_VERSION, Store,
-    StoreError, WEIGHTS_FOLDER, repair,
+    StoreError, repair,
 };
 use ouro_learner::{
     TrainingStateError, check_arena_fits, rebuild_training_state, store_run, stored_run,
@@ -18,7 +18,7 @@ use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
-use super::stopped_run;
+use super::stopped_run::{self, has_weights, is_missing_or_empty};
 use crate::failure::{Failure, answer};
 use crate::output::Output;
 
@@ -54,7 +54,7 @@ impl Repair {
         let mut settings = Settings::load(&run.join(SETTINGS_FILE)).map_err(Failure::unreadable)?;
         self.store.apply(&mut settings.deploy);
         self.weights.apply(&mut settings.deploy);
-        settings.deploy.validate().map_err(Failure::usage)?;
+        stopped_run::check_stores(&settings.deploy)?;
         if settings.deploy.store.is_some() {
             return Err(Failure::usage(format_args!(
                 "the results of {} are in Redis, which repairs from its own backup; restore it, then \
@@ -64,7 +64,10 @@ impl Repair {
         }
         let id = match stored_run(&run.join("learner")) {
             Err(TrainingStateError::Damaged { .. }) => None,
-            stored => stored.map_err(Failure::unavailable)?,
+            stored => Some(stored.map_err(Failure::unavailable)?.unwrap_or_else(|| {
+                let path = run.join("arena").join(LOG_FILE);
+                RunId::of(path.display().to_string().as_bytes())
+            })),
         };
         let parts = [
             part("results", results(run, &settings, id)?),
@@ -85,6 +88,7 @@ fn part(part: &'static str, outcome: Result<String, String>) -> Part {
     Part { part, usable, detail: outcome.unwrap_or_else(|problem| problem) }
 }
 
+/// `id` names the run if its entry is damaged; `None` if nothing else names it.
 fn results(
     run: &Path,
     settings: &Settings,
@@ -93,15 +97,8 @@ fn results(
     let folder = run.join("arena");
     let path = folder.join(LOG_FILE);
     if is_missing_or_empty(&path) {
-        let has_weights = match WeightsConfig::of(&settings.deploy) {
-            WeightsConfig::Files => folder.join(WEIGHTS_FOLDER).exists(),
-            objects => {
-                objects.check().map_err(Failure::usage)?;
-                let hashes = objects.open_to_read(&folder).and_then(|weights| weights.hashes());
-                !hashes.map_err(Failure::unavailable)?.is_empty()
-            }
-        };
-        return Ok(match has_weights {
+        let weights = WeightsConfig::of(&settings.deploy);
+        return Ok(match has_weights(&weights, &folder)? {
             false => Ok("none yet".to_owned()),
             true => Err(format!(
                 "{} is missing or empty: put a copy back, or move {} away to start anew",
@@ -110,10 +107,12 @@ fn results(
             )),
         });
     }
-    let id = id.unwrap_or_else(|| RunId::of(path.display().to_string().as_bytes()));
-    let started = Run { game: settings.game.clone(), seed: settings.seed };
-    let started = RunStarted { version: SCHEMA_VERSION, id, run: started };
-    match repair(&folder, &started) {
+    let started = id.map(|id| RunStarted {
+        version: SCHEMA_VERSION,
+        id,
+        run: Run { game: settings.game.clone(), seed: settings.seed },
+    });
+    match repair(&folder, started.as_ref()) {
         Err(error @ StoreError::Locked { .. }) => Err(Failure::unavailable(error)),
         Err(error) => Ok(Err(error.to_string())),
         Ok(Repaired::Sound { entries }) => Ok(Ok(format!("all {entries} entries are whole"))),
@@ -153,7 +152,7 @@ fn identity(run: &Path) -> Result<Result<String, String>, Failure> {
     let stored = stored_run(&learner);
     if !learner.exists() || is_missing_or_empty(&arena.join(LOG_FILE)) {
         return Ok(match stored {
-            Ok(_) => Ok("only one of learner/ and arena/ is here".to_owned()),
+            Ok(_) => Ok("no learner/ and results to compare with each other".to_owned()),
             Err(error) => Err(error.to_string()),
         });
     }
@@ -170,15 +169,13 @@ fn identity(run: &Path) -> Result<Result<String, String>, Failure> {
     let newest =
         store.checkpoints().map_err(Failure::unavailable)?.last().map(|row| row.generation);
     let fits = check_arena_fits(&learner, id, newest).map_err(|error| error.to_string());
-    Ok(fits.map(|()| match is_damaged {
-        true => format!("learner/run.json was damaged; it names run {id} of the results again"),
-        false => format!("learner and arena are of run {id}"),
+    Ok(fits.map(|named| match (is_damaged, named) {
+        (true, _) => {
+            format!("learner/run.json was damaged; it names run {id} of the results again")
+        }
+        (false, Some(_)) => format!("learner and arena are of run {id}"),
+        (false, None) => format!("{id}, as the results say; the learner names no run yet"),
     }))
-}
-
-/// Whether nothing is in the file.
-fn is_missing_or_empty(path: &Path) -> bool {
-    std::fs::metadata(path).map_or(0, |file| file.len()) == 0
 }
 
 /// The training states that are there.

@@ -1,10 +1,13 @@
 //! The folder of a run that does not run.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ouro_arena::config::WeightsConfig;
+use ouro_arena::store::WEIGHTS_FOLDER;
 use ouro_learner::Config;
-use ouro_settings::Settings;
+use ouro_settings::{Deployment, Settings};
 
 use crate::failure::Failure;
 
@@ -18,6 +21,37 @@ pub(super) fn journal_owner(run: &Path) -> Result<PathBuf, Failure> {
         "{}: no journal of a learner is here; name the folder of the run, which holds it",
         directory.display()
     )))
+}
+
+/// Refuses settings of the stores that cannot be used. Other settings do not matter here.
+pub(super) fn check_stores(deploy: &Deployment) -> Result<(), Failure> {
+    match deploy.validate() {
+        Err(error)
+            if ["deploy.store", "deploy.weights"].iter().any(|key| error.key.starts_with(key)) =>
+        {
+            Err(Failure::usage(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether nothing is in the file.
+pub(super) fn is_missing_or_empty(path: &Path) -> bool {
+    fs::metadata(path).map_or(0, |file| file.len()) == 0
+}
+
+/// Whether the arena with this data folder has weights.
+pub(super) fn has_weights(weights: &WeightsConfig, folder: &Path) -> Result<bool, Failure> {
+    if *weights == WeightsConfig::Files {
+        // Opened as a store, the folder would be created.
+        let mut names = fs::read_dir(folder.join(WEIGHTS_FOLDER)).into_iter().flatten().flatten();
+        return Ok(
+            names.any(|name| name.path().extension().is_some_and(|end| end == "safetensors"))
+        );
+    }
+    weights.check().map_err(Failure::usage)?;
+    let hashes = weights.open_to_read(folder).and_then(|weights| weights.hashes());
+    Ok(!hashes.map_err(Failure::unavailable)?.is_empty())
 }
 
 /// The configuration of the run's learner, for work on its files.

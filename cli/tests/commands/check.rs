@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::support::small_run::{file_in, flip, home_with_run, ouro};
+use std::process::Stdio;
+
+use crate::support::small_run::{command, file_in, flip, home, home_with_run, ouro};
 
 #[test]
 fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
@@ -38,7 +40,29 @@ fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
     fs::rename(run.join("aside.toml"), &settings).expect("it is there");
     assert_eq!(check().code, Some(0));
 
+    // A first start that was killed left no results and no weights.
+    let fresh = home.path().join("fresh");
+    fs::create_dir_all(fresh.join("arena/weights")).expect("it is created");
+    fs::copy(&settings, fresh.join("run.toml")).expect("it is copied");
+    fs::write(fresh.join("arena/results.log"), "").expect("it is written");
+    for command in ["check", "repair"] {
+        ouro(home.path(), &[command, "fresh"]).success();
+    }
+
     let missing = ouro(home.path(), &["check", "nothing"]);
     assert_eq!(missing.code, Some(66), "{}", missing.stderr);
     assert!(missing.stderr.contains("nothing: no folder of a run is here"), "{}", missing.stderr);
+}
+
+#[test]
+fn a_verdict_is_the_exit_code_also_if_nobody_reads_it() {
+    let home = home();
+    for output in [&[][..], &["--json"]] {
+        let arguments = [&["check", "."], output].concat();
+        let mut check = command(home.path(), &arguments);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let status = check.stdout(Stdio::from(writer)).status().expect("it starts");
+        assert_eq!(status.code(), Some(1), "a folder without settings is not sound");
+    }
 }

@@ -3,9 +3,11 @@
 //! Exit codes follow `sysexits.h`. A supervisor can distinguish a wrong configuration (do not
 //! restart) from a missing dependency (restart later) and from a bug.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::future::Future;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -94,12 +96,15 @@ fn parse<A: clap::Parser>(arguments: impl IntoIterator<Item = OsString>) -> Resu
     A::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
 }
 
-/// The command with values that may be negative numbers. Otherwise `-1` would be an unknown argument,
-/// and the error would not have the accepted values.
+/// The command with values that may be negative numbers, except paths and other text. Otherwise `-1`
+/// would be an unknown argument, and the error would not name the option.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let text = [TypeId::of::<String>(), TypeId::of::<PathBuf>(), TypeId::of::<OsString>()];
     let command = command.mut_args(|argument| {
+        let parsed = argument.get_value_parser().type_id();
+        let is_number = !text.iter().any(|text| parsed == *text);
         let has_value = argument.get_action().takes_values();
-        argument.allow_negative_numbers(has_value)
+        argument.allow_negative_numbers(has_value && is_number)
     });
     command.mut_subcommands(with_negative_numbers)
 }

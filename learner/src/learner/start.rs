@@ -73,15 +73,16 @@ pub(super) fn check_arena(
 }
 
 /// Checks that an arena of the run `found` fits the folder of a stopped learner, as a start does.
-/// `newest` is the newest generation of the arena. Reads all training states and does not write.
+/// `newest` is the newest generation of the arena. Returns the run that the folder names. Reads all
+/// training states and does not write.
 pub fn check_arena_fits(
     directory: &Path,
     found: RunId,
     newest: Option<Generation>,
-) -> Result<(), LearnerError> {
+) -> Result<Option<RunId>, LearnerError> {
     let own = newest_generation(directory)?;
     let is_new = training_states(directory)?.is_empty();
-    fit(found, newest, directory, own, is_new).map(drop)
+    fit(found, newest, directory, own, is_new)
 }
 
 /// The run that the folder names, if an arena of the run `found` fits it. `own` is the newest

@@ -19,6 +19,8 @@ pub(super) fn check(learner: &Path, arena: Option<FoundArena>) -> Verdict {
     if !learner.exists() {
         return Ok(format!("{run}, as the results say; there is no learner/ here"));
     }
-    check_arena_fits(learner, run, newest).map_err(text)?;
-    Ok(format!("{run}; learner and results belong together"))
+    Ok(match check_arena_fits(learner, run, newest).map_err(text)? {
+        None => format!("{run}, as the results say; the learner names no run yet"),
+        Some(_) => format!("{run}; learner and results belong together"),
+    })
 }

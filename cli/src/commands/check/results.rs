@@ -12,6 +12,7 @@ use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
 
 use super::{Verdict, text};
+use crate::commands::stopped_run;
 use crate::failure::Failure;
 
 /// What the results say about their run.
@@ -34,17 +35,9 @@ pub(super) fn results(
     let folder = run.join("arena");
     let settings = Settings::load(&run.join(SETTINGS_FILE));
     let mut deploy = settings.map_or_else(|_| Deployment::default(), |settings| settings.deploy);
-    let stored = deploy.validate();
     store.apply(&mut deploy);
     weights.apply(&mut deploy);
-    if let Err(error) = deploy.validate() {
-        // The settings of the run may be damaged; the flags are the user's.
-        return if stored.is_ok() {
-            Err(Failure::usage(error))
-        } else {
-            Ok((Err(text(error)), None))
-        };
-    }
+    stopped_run::check_stores(&deploy)?;
     let weights = WeightsConfig::of(&deploy);
     match StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)? {
         Some(address) => results_on_server(&address, &folder, &weights),
@@ -86,8 +79,13 @@ fn results_in_files(folder: &Path, weights: &WeightsConfig) -> Result<Results, F
     if !folder.exists() {
         return Ok((Ok("there is no arena/ here".to_owned()), None));
     }
-    if std::fs::metadata(&path).map_or(0, |file| file.len()) == 0 {
-        return Ok((Err(format!("{} is missing or empty", path.display())), None));
+    if stopped_run::is_missing_or_empty(&path) {
+        // A first start that ends early leaves no results and no weights.
+        let verdict = match stopped_run::has_weights(weights, folder)? {
+            true => Err(format!("{} is missing or empty", path.display())),
+            false => Ok("no candidate has been published yet".to_owned()),
+        };
+        return Ok((verdict, None));
     }
     // Opening the store moves an incomplete last entry to a file beside the log.
     let before = std::fs::metadata(&path).map_or(0, |file| file.len());
