@@ -279,7 +279,7 @@ async fn a_refused_credential_is_presented_again_over_a_new_connection() {
     };
     let listener = TcpListener::bind(ouro_testkit::server::free_port()).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // The server of tonic tells an interceptor who calls.
+    // With tonic's own server, an interceptor has the address of the caller.
     let service = PoolServiceServer::with_interceptor(unused, refuse);
     let server = tonic::transport::Server::builder().add_service(service);
     let serving = tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));

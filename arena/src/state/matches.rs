@@ -62,7 +62,7 @@ impl MatchState {
         if new as usize == clusters.len() {
             self.index().add_clusters(number, clusters);
         } else {
-            // Some were stored before, as after a repair. Only the store knows which.
+            // Some were stored before, as after a repair. The store alone can name them.
             let matches = self.shared.store.matches()?;
             *self.index() = MatchIndex::new(matches);
         }
