@@ -328,7 +328,7 @@ impl ArenaState {
         self.weights.recover()?;
         self.matches.reload()?;
         self.update_ratings()?;
-        // A decision whose append failed may be stored all the same. It is not decided again.
+        // The store may hold a decision although its append reported an error. Nothing decides it again.
         self.store().decisions()?.into_iter().try_for_each(|decision| self.announce(decision))
     }
 
