@@ -20,15 +20,15 @@ use ouro_proto::chunks::{self, Assembly};
 use ouro_proto::pool::PoolSnapshot;
 use ouro_service::IntoStatus;
 use ouro_service::access::{Identity, Role};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio_stream::wrappers::{ReceiverStream, WatchStream};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt};
-use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{Answers, Handlers, WAITING_UPLOADS, answer};
 use crate::error::CallError;
 use crate::figures::StreamKind;
+use crate::outgoing::{self, TooSlow};
 use crate::state::{ArenaState, Offer};
 
 /// Maximum pause before each part of an upload. The slot of a stalled client is released after this
@@ -132,44 +132,19 @@ fn transfer_time(bytes: u64, idle: Duration) -> Duration {
     TRANSFER_TIMEOUT.min(idle + Duration::from_secs(bytes / LEAST_RATE))
 }
 
-/// A file as a stream of chunks.
-///
-/// A separate task feeds the stream, because a stream is not polled while its client does not read.
-/// File and slot are released when all chunks are taken, when the stream is dropped, when a chunk is
-/// not taken for `idle`, or when `limit` has passed.
+/// A file as a [bounded](outgoing::outgoing) stream of chunks.
 fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, idle: Duration, limit: Duration) -> Chunks {
-    let (sender, receiver) = mpsc::channel(1);
-    let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
-        let fed = tokio::time::timeout(limit, feed(&sender, file, idle)).await;
-        drop(slot);
-        if let Err(error) = fed.unwrap_or(Err(CallError::Slow(limit))) {
-            // This send lasts until the client reads or disconnects; meanwhile only one chunk is
-            // held.
-            let _ = sender.send(Err(error.status())).await;
-        }
-    }));
-    Box::pin(ReceiverStream::new(receiver).map(move |message| {
-        let _owned = &feeder;
-        message
+    let parts = chunks::split(file).map(|part| {
+        // A copy: parts share the memory of the whole file.
+        v1::FetchCheckpointResponse { chunk: Bytes::copy_from_slice(&part) }
+    });
+    Box::pin(outgoing::outgoing(parts, slot, idle, limit, |slow| {
+        let error = match slow {
+            TooSlow::Idle(idle) => CallError::Unread(idle),
+            TooSlow::Total(limit) => CallError::Slow(limit),
+        };
+        error.status()
     }))
-}
-
-/// Sends the chunks of a file. Returns when the last one is taken or the receiver is dropped.
-async fn feed(
-    sender: &mpsc::Sender<Result<v1::FetchCheckpointResponse, Status>>,
-    file: Bytes,
-    idle: Duration,
-) -> Result<(), CallError> {
-    let mut parts = chunks::split(file);
-    loop {
-        // The channel has room for one message, so there is room once the last one is taken.
-        let room = tokio::time::timeout(idle, sender.reserve()).await;
-        let Ok(permit) = room.map_err(|_| CallError::Unread(idle))? else { return Ok(()) };
-        let Some(part) = parts.next() else { return Ok(()) };
-        // A copy: parts share the memory of the whole file, and an unread one outlasts the slot.
-        let chunk = Bytes::copy_from_slice(&part);
-        permit.send(Ok(v1::FetchCheckpointResponse { chunk }));
-    }
 }
 
 /// The next part of an upload; `None` at its end.

@@ -3,16 +3,15 @@
 //! The server holds a body until its client has read it. Without limits, clients that do not read
 //! could fill the memory.
 
+use std::io;
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::time::error::Elapsed;
-use tokio::time::timeout;
-use tokio_stream::wrappers::ReceiverStream;
-use tokio_stream::{Stream, StreamExt};
-use tokio_util::task::AbortOnDropHandle;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_stream::Stream;
+
+use crate::outgoing::outgoing;
 
 /// Size of a chunk. A client that does not read holds a few chunks after its slot is released.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -29,45 +28,19 @@ pub(super) fn large_body(content: Vec<u8>, slot: OwnedSemaphorePermit) -> Body {
     Body::from_stream(chunks(content, slot, UNREAD, limit))
 }
 
-/// The content as a stream of chunks.
-///
-/// A separate task feeds the stream, because a stream is not polled while its client does not
-/// read. Content and slot are released when all chunks are taken, when the stream is dropped, when
-/// a chunk is not taken for `idle`, or when `limit` has passed.
+/// The content as a [bounded](outgoing) stream of chunks.
 fn chunks(
     content: Vec<u8>,
     slot: OwnedSemaphorePermit,
     idle: Duration,
     limit: Duration,
-) -> impl Stream<Item = Result<Bytes, Elapsed>> + Send + Unpin {
-    let (sender, receiver) = mpsc::channel(1);
-    let feeder = AbortOnDropHandle::new(tokio::spawn(async move {
-        let fed = timeout(limit, feed(&sender, &content, idle)).await.flatten();
-        drop((content, slot));
-        if let Err(elapsed) = fed {
-            // An incomplete body must not look complete.
-            let _ = sender.send(Err(elapsed)).await;
-        }
-    }));
-    ReceiverStream::new(receiver).map(move |chunk| {
-        let _owned = &feeder;
-        chunk
-    })
-}
-
-/// Sends the chunks of the content. Returns when the last one is taken or the receiver is dropped.
-async fn feed(
-    sender: &mpsc::Sender<Result<Bytes, Elapsed>>,
-    content: &[u8],
-    idle: Duration,
-) -> Result<(), Elapsed> {
-    // The channel has room for one chunk, so there is room once the last one is taken.
-    for chunk in content.chunks(CHUNK_BYTES) {
-        let Ok(room) = timeout(idle, sender.reserve()).await? else { return Ok(()) };
-        room.send(Ok(Bytes::copy_from_slice(chunk)));
-    }
-    let _room = timeout(idle, sender.reserve()).await?;
-    Ok(())
+) -> impl Stream<Item = io::Result<Bytes>> + Send + Unpin {
+    let starts = (0..content.len()).step_by(CHUNK_BYTES);
+    let parts = starts.map(move |start| {
+        let end = content.len().min(start + CHUNK_BYTES);
+        Bytes::copy_from_slice(&content[start..end])
+    });
+    outgoing(parts, slot, idle, limit, |_| io::ErrorKind::TimedOut.into())
 }
 
 #[cfg(test)]
@@ -75,6 +48,7 @@ mod tests {
     use std::sync::Arc;
 
     use tokio::sync::Semaphore;
+    use tokio_stream::StreamExt;
 
     use super::*;
 
