@@ -81,6 +81,10 @@ async fn forged_publications_are_refused_with_a_message_and_leave_nothing() {
     infinite[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
     let mut headless = honest.to_vec();
     headless[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    // In JSON, each line break is the two characters of an escape.
+    let entry = r#":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+    let entry = format!("{{\"{}\"{entry}", "a\\n".repeat(60_000));
+    let many_lines = [&(entry.len() as u64).to_le_bytes()[..], entry.as_bytes()].concat();
     let foreign = weights(&GameConfig::by_name("connect_four").unwrap(), 0).to_safetensors();
     let meta = weights(&game(), 0).meta().clone();
     let misfit = Weights::initialize(game().visit(Misfit).unwrap(), meta, 1).unwrap();
@@ -166,6 +170,12 @@ async fn forged_publications_are_refused_with_a_message_and_leave_nothing() {
             of(&honest[..honest.len() / 2]),
             wrong,
             "weights: not a whole safetensors file: tensor ",
+        ),
+        (
+            "a tensor's name of many lines",
+            of(&many_lines),
+            wrong,
+            "weights: not a whole safetensors file: tensor a\\na\\n",
         ),
         (
             "weights for another game",

@@ -32,11 +32,11 @@ const EARLIER_CHANNELS: [usize; 1] = [3];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Columns, at least 4.
-    #[schemars(range(min = 4))]
+    /// Columns, 4 to 12.
+    #[schemars(range(min = 4, max = 12))]
     pub width: u8,
-    /// Rows, at least 4; `width * (height + 1)` is at most 64.
-    #[schemars(range(min = 4))]
+    /// Rows, 4 to 15; `width * (height + 1)` is at most 64.
+    #[schemars(range(min = 4, max = 15))]
     pub height: u8,
 }
 

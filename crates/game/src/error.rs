@@ -1,4 +1,4 @@
-//! Errors of configurations and steps.
+//! Errors of configurations and steps, and text from outside in messages.
 
 use std::fmt::Display;
 
@@ -13,6 +13,21 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// Characters at the start and at the end of a text that [`brief`] keeps.
+const KEPT: usize = 100;
+
+/// A text from a file or a peer, for a message of one readable line. Control characters are escaped,
+/// and a long text loses its middle.
+pub fn brief(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= 3 * KEPT {
+        return one_line(text);
+    }
+    let start: String = text.chars().take(KEPT).collect();
+    let end: String = text.chars().skip(length - KEPT).collect();
+    format!("{} … {}", one_line(&start), one_line(&end))
 }
 
 /// A configuration field that is out of range.
@@ -75,4 +90,18 @@ pub enum StepError {
         /// The rejected outcome.
         outcome: u32,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_becomes_one_short_line() {
+        assert_eq!(brief("plain text"), "plain text");
+        assert_eq!(brief("two\nlines \u{1b}[31m"), "two\\nlines \\u{1b}[31m");
+        let long = brief(&format!("a{}z", "é\n".repeat(100_000)));
+        assert!(long.starts_with("aé") && long.ends_with("\\nz"), "{long}");
+        assert!(long.chars().count() < 400, "{long}");
+    }
 }

@@ -44,6 +44,20 @@ fn slow_score(game: &ConnectFour, state: &State) -> i32 {
         .expect("a game that goes on has a move")
 }
 
+/// Number of stones until the game ends under perfect play from `state`, which has this score.
+fn plies_to_end(score: Score, state: &State) -> u32 {
+    if state.is_over() {
+        return 0;
+    }
+    let empty = state.board().cells() - state.plies();
+    let winner_left = |left: u32| (left + 1) - u32::from(score.value().unsigned_abs());
+    match score.outcome() {
+        Outcome::Draw => empty,
+        Outcome::Win => 2 * winner_left(empty.div_ceil(2)) - 1,
+        Outcome::Loss => 2 * winner_left(empty / 2),
+    }
+}
+
 #[test]
 fn the_solver_agrees_with_plain_negamax_on_random_positions() {
     let mut rng = Rng::new(11, "test");
@@ -116,7 +130,7 @@ fn along_best_moves_the_score_only_changes_its_sign_until_the_game_ends_on_time(
         let plies = 14 + rng.below(10);
         let mut state = random_position(&game, plies, &mut rng);
         let mut score = solver.solve(&state);
-        let mut left = score.plies_to_end(&state);
+        let mut left = plies_to_end(score, &state);
         while game.turn(&state) != Turn::Over {
             let best = solver.best_moves(&state);
             assert!(!best.is_empty());
@@ -125,7 +139,7 @@ fn along_best_moves_the_score_only_changes_its_sign_until_the_game_ends_on_time(
             let next = solver.solve(&state);
             assert_eq!(next.value(), -score.value(), "{}", game.render(&state));
             left -= 1;
-            assert_eq!(next.plies_to_end(&state), left);
+            assert_eq!(plies_to_end(next, &state), left);
             score = next;
         }
         assert_eq!(left, 0);
@@ -277,6 +291,19 @@ fn sizes_out_of_range_are_refused_with_a_remedy() {
         let error = ConnectFour::new(Config { width, height }).expect_err(expected);
         assert_eq!(error.to_string(), expected);
     }
+}
+
+#[test]
+fn the_largest_sides_in_the_schema_are_those_that_fit() {
+    let schema = schemars::schema_for!(Config).to_value();
+    let most = |field: &str| {
+        let most = schema["properties"][field]["maximum"].as_u64().expect("it has a maximum");
+        u8::try_from(most).expect("a side is a byte")
+    };
+    let fits = |width, height| ConnectFour::new(Config { width, height }).is_ok();
+    let (width, height) = (most("width"), most("height"));
+    assert!(fits(width, 4) && !fits(width + 1, 4), "{width}");
+    assert!(fits(4, height) && !fits(4, height + 1), "{height}");
 }
 
 /// Compares rollouts on bitboards with rollouts by the rules, from many positions.

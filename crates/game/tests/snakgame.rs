@@ -39,6 +39,23 @@ fn play<W: Words>(game: &Snakgame<W>, state: &mut State<W>, line: &str) {
     game.step(state, &vec![action; game.players()]).expect("a legal move");
 }
 
+/// Chef's answer to the player's move that led from `before` to the settled state `after`.
+///
+/// It is EXIT after a move that ends the game, as in the contest's protocol.
+fn chef_answer<W: Words>(before: &State<W>, after: &State<W>) -> Move {
+    let [old, new] = [before, after].map(|state| state.snakes(Side::Second));
+    match (old.current(), new.current()) {
+        _ if after.cell_count(Side::Second) == before.cell_count(Side::Second) => {
+            if after.is_over() { Move::Exit } else { Move::Freeze(after.frozen_turns()) }
+        }
+        (Some(old_snake), Some(snake)) if old.count() == new.count() => {
+            let end = usize::from(old_snake.ends[0] == snake.ends[0]);
+            Move::Extend { from: old_snake.ends[end], to: snake.ends[end] }
+        }
+        (_, snake) => snake.map_or(Move::Exit, |snake| Move::New(snake.ends[0])),
+    }
+}
+
 /// Makes a move of Chef.
 fn answer<W: Words>(game: &Snakgame<W>, state: &mut State<W>, line: &str) {
     let before = state.clone();
@@ -46,7 +63,7 @@ fn answer<W: Words>(game: &Snakgame<W>, state: &mut State<W>, line: &str) {
     for outcome in 0..58 + cells {
         let mut after = before.clone();
         let applied = game.apply_chance(&mut after, outcome).is_ok();
-        if applied && game.chef_answer(&before, &after).to_string() == line {
+        if applied && chef_answer(&before, &after).to_string() == line {
             *state = after;
             return;
         }
@@ -139,7 +156,7 @@ fn play_beside_the_contest<W: Words>(game: &Snakgame<W>, seed: u64) -> u32 {
         let before = state.clone();
         game.advance(&mut state, &vec![action; game.players()], &mut chance).expect("legal");
         if game.config().mode == Mode::Official && !position.is_over() {
-            let (made, expected) = (game.chef_answer(&before, &state), chef.choose(&position));
+            let (made, expected) = (chef_answer(&before, &state), chef.choose(&position));
             assert_eq!(made, expected);
             freezes += u32::from(matches!(made, Move::Freeze(_)));
             position.play(made).expect("Chef's move is legal");
@@ -233,7 +250,7 @@ fn outcomes_have_the_probabilities_of_chefs_policy() {
     for outcome in (0..count).filter(|&outcome| game.chance_probability(&state, outcome) > 0.0) {
         let mut after = state.clone();
         game.apply_chance(&mut after, outcome).expect("it is possible");
-        let made = game.chef_answer(&state, &after);
+        let made = chef_answer(&state, &after);
         let kind = made.to_string().split(' ').next().unwrap_or_default().to_owned();
         *sums.entry(kind).or_default() += game.chance_probability(&state, outcome);
         if let Move::Extend { to, .. } = made {
@@ -410,7 +427,6 @@ fn a_board_seed_gives_the_board_of_the_generator_to_every_game() {
     for seed in 0..2 {
         let state = game.initial(&mut Rng::new(seed, "game"));
         compare(&state, &Position::new(board.clone()));
-        assert_eq!(state.free_count(), board.empty_count());
     }
 }
 

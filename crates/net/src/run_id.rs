@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-
-use crate::hash::ContentHash;
+use sha2::{Digest, Sha256};
 
 /// Identifies a run, written as 16 lower-case hex digits. All parts of a run carry it, so that parts
 /// of two runs are not mixed.
@@ -21,8 +20,8 @@ pub struct RunIdError(String);
 impl RunId {
     /// An identifier that depends on all bits of `seed`, such as the time and the process.
     pub fn of(seed: &[u8]) -> Self {
-        let hash = ContentHash::of(seed).to_string();
-        Self(u64::from_str_radix(&hash[..16], 16).unwrap_or_default())
+        let hash = Sha256::digest(seed);
+        Self(u64::from_be_bytes(std::array::from_fn(|index| hash[index])))
     }
 }
 
@@ -63,6 +62,12 @@ impl From<RunId> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// FIPS 180-4 example: the message "abc".
+    #[test]
+    fn an_identifier_is_the_start_of_the_published_sha_256() {
+        assert_eq!(RunId::of(b"abc").to_string(), "ba7816bf8f01cfea");
+    }
 
     #[test]
     fn an_identifier_is_read_back_and_anything_else_is_refused() {

@@ -42,7 +42,8 @@ pub struct Weights {
     tensors: Vec<Vec<f32>>,
 }
 
-/// Reason why weights are refused.
+/// Reason why weights are refused. Text from a file is shortened, and its control characters are
+/// escaped, so that a message is one short line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WeightsError {
     /// The spec or the description of the game is out of range.
@@ -60,7 +61,7 @@ pub enum WeightsError {
     #[error("weights: not a whole safetensors file: {0}")]
     Malformed(String),
     /// The header has two entries of one name, which is ambiguous.
-    #[error("weights: the header has {name:?} twice")]
+    #[error("weights: the header has \"{name}\" twice")]
     NameTwice {
         /// The name.
         name: String,
@@ -121,12 +122,12 @@ pub enum WeightsError {
         name: String,
     },
     /// The dimensions of a tensor differ from the spec.
-    #[error("weights: tensor {name} has shape {got:?}; the spec has {expected:?}")]
+    #[error("weights: tensor {name} has shape {got}; the spec has {expected:?}")]
     TensorShape {
         /// The tensor.
         name: String,
-        /// Dimensions in the file.
-        got: Vec<usize>,
+        /// Dimensions in the file, the first few of many.
+        got: String,
         /// Dimensions in the spec.
         expected: Vec<usize>,
     },

@@ -11,7 +11,7 @@ use crate::error::ConfigError;
 /// The game's name.
 pub const NAME: &str = "battlesnake";
 
-/// The official rulesets. An unknown name means `standard`, as in the engine.
+/// The official rulesets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruleset {
@@ -48,12 +48,16 @@ pub enum Map {
 #[serde(deny_unknown_fields, default)]
 pub struct Rewards {
     /// For dying.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub death: f32,
     /// For every turn survived.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub turn: f32,
     /// For every food eaten; 0 under constrictor rulesets, where growth is automatic.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub food: f32,
     /// For being the only snake left.
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub win: f32,
 }
 

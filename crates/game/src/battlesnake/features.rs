@@ -5,7 +5,8 @@
 //! important rivals, as far as the game has them, then the features of the pair. The first rival is
 //! the one with the most territory, the second the nearest other one. The block of a rival that does
 //! not exist is 0. Territory and rounds are those of the [`flood`](fn@super::flood) over
-//! [`ROUNDS`] rounds.
+//! [`ROUNDS`] rounds. Distances and neighbours reach across joined edges, except in features 25 and
+//! 26, which are those of a plain board.
 //!
 //! | block of a snake | content |
 //! |---|---|
@@ -136,10 +137,16 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         [first, others.min_by_key(|&snake| self.apart(state, player, snake))]
     }
 
-    /// Distance of two heads along both axes.
+    /// Distance of two heads along both axes, across joined edges where that is shorter.
     fn apart(&self, state: &State<C, W, S>, one: usize, other: usize) -> u32 {
         let (one, other) = (self.point_of_head(state, one), self.point_of_head(state, other));
-        one[0].abs_diff(other[0]) + one[1].abs_diff(other[1])
+        let [x, y] = [0, 1].map(|axis| one[axis].abs_diff(other[axis]));
+        if !self.geometry.is_wrapped() {
+            return x + y;
+        }
+        let (width, height) = (self.geometry.width() as u32, self.geometry.height() as u32);
+        // A state of another board may lie beyond the edges of this one.
+        x.min(width.saturating_sub(x)) + y.min(height.saturating_sub(y))
     }
 
     fn point_of_head(&self, state: &State<C, W, S>, snake: usize) -> [u32; 2] {
@@ -177,7 +184,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
         out[22] = flag(safe <= 1);
         out[23] = flag(safe == 2);
         let tail = state.tail(snake);
-        let near_tail = self.geometry.around(tail);
+        let near_tail = self.geometry.spread_from(tail);
         out[24] = flag(held.contains(tail) || !(held & near_tail).is_empty());
         let (width, height) = (self.geometry.width() as u32, self.geometry.height() as u32);
         let [x, y] = self.point_of_head(state, snake);
@@ -199,7 +206,7 @@ impl<C: Cell, const W: usize, const S: usize> Battlesnake<C, W, S> {
     /// Free cells that are connected with a head, as long as no body moves, and the moves to the
     /// farthest.
     fn space(&self, state: &State<C, W, S>, snake: usize, free: &Bits<W>) -> (Bits<W>, u32) {
-        let mut space = self.geometry.around(state.head(snake)) & *free;
+        let mut space = self.geometry.spread_from(state.head(snake)) & *free;
         for steps in 1..=SPACE_STEPS {
             let next = space | (self.geometry.spread(space) & *free);
             if next == space {
@@ -255,7 +262,9 @@ fn flag(is: bool) -> f32 {
 mod tests {
     use super::*;
     use crate::action::Action;
-    use crate::battlesnake::{Cause, Config, DeadBodies, Death, Point, Position, Small, Snake};
+    use crate::battlesnake::{
+        Cause, Config, DeadBodies, Death, Point, Position, Ruleset, Small, Snake,
+    };
     use crate::game::Game;
 
     type Duel = (Small, <Small as Game>::State);
@@ -265,23 +274,28 @@ mod tests {
         Snake { health, body, death: None }
     }
 
-    /// Two snakes on 7×7: a long one to the left, a short and hungry one to the right.
-    fn duel() -> Duel {
-        let game = Small::new(Config { width: 7, height: 7, snakes: 2, ..Config::default() });
-        let game = game.unwrap();
-        let left = snake(&[(1, 3), (1, 2), (1, 1), (0, 1), (0, 0)], 90);
-        let right = snake(&[(5, 3), (5, 4), (5, 5)], 20);
+    /// Two snakes on 7×7.
+    fn pair(ruleset: Ruleset, snakes: [Snake; 2], food: Vec<Point>) -> Duel {
+        let config = Config { ruleset, width: 7, height: 7, snakes: 2, ..Config::default() };
+        let game = Small::new(config).unwrap();
         let position = Position {
             width: 7,
             height: 7,
             turn: 9,
-            snakes: vec![left, right],
-            food: vec![Point { x: 6, y: 3 }],
+            snakes: snakes.into(),
+            food,
             hazards: Vec::new(),
             shrunk: [0; 4],
         };
         let state = game.state(&position).unwrap();
         (game, state)
+    }
+
+    /// A long snake to the left, a short and hungry one to the right.
+    fn duel() -> Duel {
+        let left = snake(&[(1, 3), (1, 2), (1, 1), (0, 1), (0, 0)], 90);
+        let right = snake(&[(5, 3), (5, 4), (5, 5)], 20);
+        pair(Ruleset::Standard, [left, right], vec![Point { x: 6, y: 3 }])
     }
 
     fn features((game, state): &Duel, player: usize) -> Vec<f32> {
@@ -318,6 +332,24 @@ mod tests {
         assert_eq!(right[..9], [-0.25, 0.0, 0.0, 0.0, 0.0, 0.2, 1.0, 0.0, 1.0]);
         assert!((left[9] + right[9] - 1.0).abs() < 1e-6);
         assert_eq!(left[11..], [8.0 / 49.0, 1.0 / 8.0, 1.0 / 3.0]);
+    }
+
+    #[test]
+    fn space_and_distance_reach_across_joined_edges_only() {
+        let seen = |ruleset| {
+            // Its own body closes all ways of the first snake but the one across the left edge.
+            let curled = snake(&[(0, 3), (0, 2), (1, 2), (1, 3), (1, 4), (0, 4)], 90);
+            let other = snake(&[(5, 3), (5, 4), (5, 5)], 90);
+            let all = features(&pair(ruleset, [curled, other], Vec::new()), 0);
+            let of_pair = [5, 6, 7, 8].map(|index| 2 * OF_SNAKE + index);
+            [at(&all, [30, 31, 32]), at(&all, of_pair)]
+        };
+        let [space, distance] = seen(Ruleset::Wrapped);
+        assert_eq!(space, [40.0 / 60.0, 7.0 / 20.0, 16.0 / 40.0]);
+        assert_eq!(distance, [2.0 / 20.0, 1.0, 1.0, 1.0]);
+        let [space, distance] = seen(Ruleset::Standard);
+        assert_eq!(space, [0.0, 1.0 / 20.0, 0.0]);
+        assert_eq!(distance, [5.0 / 20.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]

@@ -125,6 +125,13 @@ impl<const W: usize> Geometry<W> {
             | cells.lowered(height)
     }
 
+    /// Every cell that a head at `cell` can enter: the [`spread`](Self::spread) of a single cell. On
+    /// a plain board it is a lookup.
+    #[inline]
+    pub fn spread_from(&self, cell: usize) -> Bits<W> {
+        if self.wrapped { self.spread(Bits::one(cell)) } else { self.around(cell) }
+    }
+
     /// The cell that a head at `cell` enters, or [`WALL`].
     #[inline]
     pub fn ahead(&self, cell: usize) -> [u16; 4] {
@@ -192,6 +199,7 @@ mod tests {
                     let mut alone = Bits::EMPTY;
                     alone.insert(cell);
                     assert_eq!(geometry.spread(alone), ahead, "{width}x{height} {cell}");
+                    assert_eq!(geometry.spread_from(cell), ahead, "{width}x{height} {cell}");
                 }
             }
         }

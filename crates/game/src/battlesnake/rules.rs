@@ -201,8 +201,8 @@ fn check_ranges(config: &Config) -> Result<(), ConfigError> {
         ("rewards.food", rewards.food),
         ("rewards.win", rewards.win),
     ] {
-        if !reward.is_finite() {
-            return Err(config_error(field, &reward, "it is a finite number"));
+        if !reward.is_finite() || reward.abs() > 1e6 {
+            return Err(config_error(field, &reward, "it is -1000000 to 1000000"));
         }
     }
     if !(-1.0..=1.0).contains(&config.draw) {

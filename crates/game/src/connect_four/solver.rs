@@ -58,20 +58,6 @@ impl Score {
             1.. => Outcome::Win,
         }
     }
-
-    /// Number of stones until the game ends under perfect play from `state`, whose score this is.
-    pub fn plies_to_end(self, state: &State) -> u32 {
-        if state.is_over() {
-            return 0;
-        }
-        let empty = state.board().cells() - state.plies();
-        let winner_left = |left: u32| (left + 1).saturating_sub(u32::from(self.0.unsigned_abs()));
-        match self.outcome() {
-            Outcome::Draw => empty,
-            Outcome::Win => (2 * winner_left(empty.div_ceil(2))).saturating_sub(1),
-            Outcome::Loss => 2 * winner_left(empty / 2),
-        }
-    }
 }
 
 /// Solves positions and keeps a transposition table, so that related positions take less time.

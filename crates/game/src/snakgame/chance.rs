@@ -15,7 +15,6 @@
 use super::cell_set::Words;
 use super::chef::{FREEZE_PERIOD, LONGEST_FREEZE, NEW_PERIOD};
 use super::direction::next;
-use super::moves::Move;
 use super::rules::{EXTENSIONS, Phase, Snakgame};
 use super::side::Side;
 use super::state::State;
@@ -67,23 +66,6 @@ impl<W: Words> Snakgame<W> {
         }
         state.to_move = Side::First;
         Ok(())
-    }
-
-    /// Chef's answer to the player's move that led from `before` to the settled state `after`.
-    ///
-    /// It is EXIT after a move that ends the game, as in the contest's protocol.
-    pub fn chef_answer(&self, before: &State<W>, after: &State<W>) -> Move {
-        let [old, new] = [before, after].map(|state| state.snakes(Side::Second));
-        match (old.current(), new.current()) {
-            _ if after.cell_count(Side::Second) == before.cell_count(Side::Second) => {
-                if after.is_over() { Move::Exit } else { Move::Freeze(after.frozen) }
-            }
-            (Some(old_snake), Some(snake)) if old.count() == new.count() => {
-                let end = usize::from(old_snake.ends[0] == snake.ends[0]);
-                Move::Extend { from: old_snake.ends[end], to: snake.ends[end] }
-            }
-            (_, snake) => snake.map_or(Move::Exit, |snake| Move::New(snake.ends[0])),
-        }
     }
 }
 

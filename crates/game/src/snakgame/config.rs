@@ -50,7 +50,7 @@ pub struct Config {
     /// Columns, 10 to 600. With `board` they are those of the board, 1 to 600.
     #[schemars(range(min = 1, max = MAX_SIDE))]
     pub columns: u16,
-    /// Probability that a cell is blocked, 0 to 0.5, in millionths. The contest's is 1/25.
+    /// Probability that a cell is blocked, 0 to 0.5, rounded to millionths. The contest's is 1/25.
     #[schemars(range(min = 0, max = 0.5))]
     pub blocked: f64,
     /// Seed of the blocked cells; without it, every game draws a board from its own seed. With the

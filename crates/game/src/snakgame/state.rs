@@ -128,11 +128,6 @@ impl<W: Words> State<W> {
         Position::from_parts(board, snakes, to_move, self.exited.is_some())
     }
 
-    /// Cells that are not blocked from the start.
-    pub fn free_count(&self) -> u32 {
-        self.free
-    }
-
     /// Cells that are empty now.
     pub fn empty_count(&self) -> u32 {
         self.free - self.counts[0] - self.counts[1]

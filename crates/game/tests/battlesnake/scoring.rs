@@ -183,7 +183,8 @@ fn configurations_out_of_range_name_their_field() {
     let good = Config::default();
     let start = rules(Ruleset::Standard, vec![snake(5, &[(1, 1)]); 1], &[]).config().start.clone();
     let unclocked = Config { shrink_every_n_turns: 0, ..good.clone() };
-    let rewards = Rewards { food: f32::NAN, ..Rewards::default() };
+    let rewarded = |rewards| Config { rewards, ..good.clone() };
+    let plain = Rewards::default();
     for (field, config) in [
         ("width", Config { width: 2, ..good.clone() }),
         ("height", Config { height: 26, ..good.clone() }),
@@ -194,7 +195,10 @@ fn configurations_out_of_range_name_their_field() {
         ("hazard_damage_per_turn", Config { hazard_damage_per_turn: 101, ..good.clone() }),
         ("shrink_every_n_turns", Config { ruleset: Ruleset::Royale, ..unclocked.clone() }),
         ("shrink_every_n_turns", Config { map: Map::Royale, ..unclocked.clone() }),
-        ("rewards.food", Config { rewards, ..good.clone() }),
+        ("rewards.food", rewarded(Rewards { food: f32::NAN, ..plain })),
+        ("rewards.turn", rewarded(Rewards { turn: 1e38, ..plain })),
+        ("rewards.win", rewarded(Rewards { win: 1_000_001.0, ..plain })),
+        ("rewards.death", rewarded(Rewards { death: -1_000_001.0, ..plain })),
         ("draw", Config { draw: -1.5, ..good.clone() }),
         ("draw", Config { draw: f32::NAN, ..good.clone() }),
         ("start.width", Config { start, ..good.clone() }),
@@ -202,6 +206,8 @@ fn configurations_out_of_range_name_their_field() {
         let error = Small::new(config).expect_err(field);
         assert_eq!(error.field, field);
     }
+    let most = Rewards { death: -1e6, turn: 1e6, food: 1e6, win: 1e6 };
+    assert!(Small::new(rewarded(most)).is_ok());
     let large = Config { width: 12, height: 12, ..good };
     let error = Small::new(large.clone()).expect_err("144 cells do not fit 128");
     assert_eq!(error.field, "width");

@@ -137,7 +137,13 @@ impl Layer {
     }
 
     /// Computes the rows of `boards` boards.
+    ///
+    /// # Panics
+    ///
+    /// If the layer was packed for vectors of another width than those of `isa`, or a slice is too
+    /// short.
     pub(super) fn run(&self, isa: Isa, boards: usize, input: &[f32], output: &mut [f32]) {
+        assert_eq!(self.panels.lanes(), isa.lanes(), "packed for another instruction set");
         let reach = self.runs.iter().max().copied().unwrap_or(0) + self.length;
         assert!(self.input.extent(boards, reach) <= input.len(), "the input is too short");
         let columns = self.panels.columns();
@@ -159,8 +165,8 @@ impl Task for Multiply<'_> {
         let Layer { panels, runs, length, input, output, epilogue } = self.layer;
         let left = LeftRows { values: self.input, runs, length: *length };
         let (boards, epilogue) = (self.boards, *epilogue);
-        // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked that all
-        // rows lie within their slices.
+        // SAFETY: the caller keeps the contract of `Vector`; `Layer::run` has checked that the
+        // panels were packed for this width, and that all rows lie within their slices.
         unsafe {
             if let ([from], [to]) = (&input.offsets[..], &output.offsets[..]) {
                 let start = |row| row * input.board + from;

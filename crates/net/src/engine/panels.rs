@@ -97,6 +97,11 @@ impl Panels {
         self.columns
     }
 
+    /// Lanes of the vectors that the panels were packed for.
+    pub(super) fn lanes(&self) -> usize {
+        self.width / 2
+    }
+
     /// Multiplies `rows` rows and passes all sums to `sink`. `start` returns the offset of a row.
     ///
     /// # Safety

@@ -1,5 +1,11 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use ouro_game::{PlaneShape, Rng};
 
+use super::buffer::LINE;
+use super::grid::Grid;
+use super::layer::{Activation, Epilogue, Layer};
+use super::winograd::Winograd;
 use super::*;
 use crate::spec::{Architecture, GlobalPooling, ValueRange};
 use crate::synthetic::random_weights;
@@ -104,4 +110,28 @@ fn both_ways_to_convolve_are_in_use_and_agree_on_which() {
     };
     assert_eq!(convolutions(Architecture::Conv { channels: 64, layers: 3, hidden: 1 }), 2);
     assert_eq!(convolutions(Architecture::Conv { channels: 2, layers: 3, hidden: 1 }), 0);
+}
+
+fn panics(run: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(run)).is_err()
+}
+
+#[test]
+fn a_packed_layer_refuses_vectors_of_another_width() {
+    let grid = Grid::framed(4, 4, LINE);
+    let (weight, bias) = (vec![1.0; 9 * LINE * LINE], vec![0.0; LINE]);
+    let epilogue = Epilogue::with(Activation::Identity);
+    let (input, mut output) = (vec![1.0; grid.board], vec![0.0; grid.board]);
+    for packed in Isa::available() {
+        let direct = Layer::convolution(packed, [&weight, &bias], &grid, &grid, epilogue);
+        let tiled = Winograd::new(packed, [&weight, &bias], &grid, &grid, epilogue);
+        for isa in Isa::available() {
+            let mut between = Frequencies::default();
+            let first = panics(|| direct.run(isa, 1, &input, &mut output));
+            let second = panics(|| tiled.run(isa, 1, &input, &mut output, &mut between));
+            let expected = packed.lanes() != isa.lanes();
+            let pair = [packed.name(), isa.name()];
+            assert_eq!([first, second], [expected; 2], "{pair:?}");
+        }
+    }
 }

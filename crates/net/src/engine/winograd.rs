@@ -150,6 +150,11 @@ impl Winograd {
     }
 
     /// Convolves `boards` boards.
+    ///
+    /// # Panics
+    ///
+    /// If the filters were packed for vectors of another width than those of `isa`, or a slice is
+    /// too short.
     pub(super) fn run(
         &self,
         isa: Isa,
@@ -158,6 +163,8 @@ impl Winograd {
         output: &mut [f32],
         between: &mut Frequencies,
     ) {
+        // `new` packs the panels of all frequencies for one instruction set.
+        assert_eq!(self.panels[0].lanes(), isa.lanes(), "packed for another instruction set");
         // One line more than the rows need: power-of-two distances would map to few cache sets.
         let steps = [self.input.cell, self.output.cell].map(|cell| self.block * cell + LINE);
         between.inputs.grow(FREQUENCIES * steps[0]);
@@ -201,8 +208,9 @@ impl Task for Pass<'_> {
         for block in 0..blocks {
             let [first, end] = [block, block + 1].map(|block| block * tiles / blocks);
             let count = end - first;
-            // SAFETY: the caller keeps the contract of `Vector`. `Winograd::run` has checked
-            // that all boards lie in their slices, and made room for a block.
+            // SAFETY: the caller keeps the contract of `Vector`. `Winograd::run` has checked that
+            // the panels were packed for this width and that all boards lie in their slices, and
+            // has made room for a block.
             unsafe {
                 self.forward::<V>(first, count);
                 self.multiply::<V, ROWS>(count);
@@ -244,7 +252,7 @@ impl Pass<'_> {
     ///
     /// # Safety
     ///
-    /// As for [`Vector`]; a block holds `count` tiles.
+    /// As for [`Vector`]; the panels were packed for `V`, and a block holds `count` tiles.
     #[inline(always)]
     unsafe fn multiply<V: Vector, const ROWS: usize>(&mut self, count: usize) {
         let (cell_in, cell_out) = (self.layer.input.cell, self.layer.output.cell);
@@ -254,8 +262,8 @@ impl Pass<'_> {
             debug_assert!(panels.columns() <= cell_out);
             let left = LeftRows { values, runs: &[0], length: panels.depth() };
             let mut sink = Plain { output, cell: cell_out };
-            // SAFETY: the caller keeps the contract of `Vector`. A step holds a cell for every
-            // tile, and a cell all channels.
+            // SAFETY: the caller keeps the contract of `Vector` and of the panels. A step holds a
+            // cell for every tile, and a cell all channels.
             unsafe {
                 panels.multiply::<V, ROWS>(&left, count, |tile| tile * cell_in, &mut sink);
             }

@@ -14,10 +14,12 @@
 //! Reading trusts no input. A header is refused if it is longer than [`MAX_HEADER_BYTES`], repeats
 //! a name, or has a tensor past the end. The spec is validated, and the tensors are compared with
 //! the bytes present, before memory for values is allocated. A file therefore costs at most its
-//! own size plus a small multiple of its header.
+//! own size plus a small multiple of its header. Errors repeat names and other text of a file in
+//! short, on one line.
 
 use std::collections::{BTreeMap, HashMap};
 
+use ouro_game::error::brief;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,9 @@ pub const FORMAT_VERSION: u32 = 2;
 
 /// Longest header that is read.
 pub const MAX_HEADER_BYTES: usize = 256 << 10;
+
+/// Most dimensions of a shape in a message; a file may declare many thousands.
+const SHOWN_DIMENSIONS: usize = 8;
 
 /// The document under [`METADATA_KEY`].
 #[derive(Serialize, Deserialize)]
@@ -87,8 +92,9 @@ impl Weights {
     pub fn from_safetensors(bytes: &[u8]) -> Result<Self, WeightsError> {
         let (header, values) = split(bytes)?;
         header::check(header, values.len())?;
-        let malformed =
-            |error: safetensors::SafeTensorError| WeightsError::Malformed(error.to_string());
+        let malformed = |error: safetensors::SafeTensorError| {
+            WeightsError::Malformed(brief(&error.to_string()))
+        };
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(malformed)?;
         let Document { spec, meta, content, .. } = document(header.metadata().as_ref())?;
         spec.validate()?;
@@ -109,20 +115,21 @@ impl Weights {
             if view.shape() != tensor.shape {
                 return Err(WeightsError::TensorShape {
                     name: tensor.name,
-                    got: view.shape().to_vec(),
+                    got: dimensions(view.shape()),
                     expected: tensor.shape,
                 });
             }
             views.push(view);
         }
         if let Some(name) = present.into_keys().next() {
-            return Err(WeightsError::TensorExtra { name });
+            return Err(WeightsError::TensorExtra { name: brief(&name) });
         }
         let tensors = views.iter().map(|view| floats(view.data())).collect();
         let weights = Self::from_tensors(spec, meta, tensors)?;
         if let Some(expected) = content {
             let got = ContentHash::of(values).to_string();
             if got != expected {
+                let expected = brief(&expected);
                 return Err(WeightsError::ContentMismatch { got, expected });
             }
         }
@@ -161,7 +168,8 @@ fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, Weig
     if metadata.len() != 1 {
         return Err(WeightsError::MetadataExtra { count: metadata.len(), key: METADATA_KEY });
     }
-    let invalid = |error: serde_json::Error| WeightsError::MetadataInvalid(error.to_string());
+    let invalid =
+        |error: serde_json::Error| WeightsError::MetadataInvalid(brief(&error.to_string()));
     let head: Head = serde_json::from_str(text).map_err(invalid)?;
     if head.version == 0 || head.version > FORMAT_VERSION {
         return Err(WeightsError::Version { got: head.version, newest: FORMAT_VERSION });
@@ -171,6 +179,16 @@ fn document(metadata: Option<&HashMap<String, String>>) -> Result<Document, Weig
         (1, Some(_)) => Err(WeightsError::MetadataInvalid("version 1 has no content".into())),
         (2.., None) => Err(WeightsError::MetadataInvalid("content is missing".into())),
         _ => Ok(document),
+    }
+}
+
+/// The dimensions of a tensor in a file, for a message.
+fn dimensions(shape: &[usize]) -> String {
+    match shape.split_at_checked(SHOWN_DIMENSIONS) {
+        Some((first, more)) if !more.is_empty() => {
+            format!("{first:?} and {} more dimensions", more.len())
+        }
+        _ => format!("{shape:?}"),
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use ouro_game::error::brief;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
@@ -14,13 +15,14 @@ use super::WeightsError;
 
 /// Checks the header of a file with `values` bytes after it.
 pub(super) fn check(header: &[u8], values: usize) -> Result<(), WeightsError> {
-    let malformed = |error: serde_json::Error| WeightsError::Malformed(error.to_string());
+    let malformed = |error: serde_json::Error| WeightsError::Malformed(brief(&error.to_string()));
     let Header { names, last } = serde_json::from_slice(header).map_err(malformed)?;
     if let Some(name) = names.twice {
-        return Err(WeightsError::NameTwice { name });
+        return Err(WeightsError::NameTwice { name: brief(&name) });
     }
     match last {
         Some((end, name)) if end > values as u64 => {
+            let name = brief(&name);
             Err(WeightsError::Malformed(format!("tensor {name} ends at byte {end} of {values}")))
         }
         _ => Ok(()),

@@ -46,6 +46,15 @@ fn offsets_near_overflow() -> Vec<u8> {
 /// The header's entry of a tensor without values.
 const EMPTY: &str = r#"{"dtype":"F32","shape":[0],"data_offsets":[0,0]}"#;
 
+/// The good file with one tensor more, and its value.
+fn extra(name: &str) -> Vec<u8> {
+    let (mut header, mut values) = parts();
+    let end = values.len();
+    values.extend([0; 4]);
+    header[name] = json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]});
+    join(header.to_string().as_bytes(), &values)
+}
+
 /// The good file cut to a length.
 fn cut(length: usize) -> Vec<u8> {
     weights().to_safetensors()[..length].to_vec()
@@ -102,6 +111,11 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
         ),
         ("hash a number", document(|d| d["content"] = json!(7)), "metadata is not readable"),
         ("another hash", document(|d| d["content"] = json!("00")), "the metadata says 00"),
+        (
+            "endless hash",
+            document(|d| d["content"] = json!("0\n".repeat(20_000))),
+            "the metadata says 0\\n0\\n",
+        ),
         ("another value", value(0, 0.5), "the file is damaged"),
         (
             "values of another file",
@@ -114,6 +128,11 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             "the file is damaged",
         ),
         ("unknown field", document(|d| d["extra"] = json!(1)), "metadata is not readable"),
+        (
+            "unknown field of two lines",
+            document(|d| d["two\nlines"] = json!(1)),
+            "metadata is not readable: unknown field `two\\nlines`",
+        ),
         (
             "no spec",
             document(|d| drop(d.as_object_mut().unwrap().remove("spec"))),
@@ -171,17 +190,16 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             }),
             "tensor policy.bias is missing",
         ),
+        ("tensor too many", extra("extra"), "tensor extra is not part of the spec"),
+        ("name of two lines", extra("a\nb"), "tensor a\\nb is not part of the spec"),
+        ("endless name", extra(&"x".repeat(100_000)), "xxx … xxx"),
         (
-            "tensor too many",
-            {
-                let (mut header, mut values) = parts();
-                let end = values.len();
-                values.extend([0; 4]);
-                header["extra"] =
-                    json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]});
-                join(header.to_string().as_bytes(), &values)
-            },
-            "tensor extra is not part of the spec",
+            "name of two lines past the end",
+            header(|header| {
+                let offsets = json!([0, 1_u64 << 40]);
+                header["a\nb"] = json!({"dtype": "F32", "shape": [1], "data_offsets": offsets});
+            }),
+            "tensor a\\nb ends at byte 1099511627776 of ",
         ),
         (
             "transposed tensor",
@@ -192,6 +210,15 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             "flat tensor",
             header(|header| header["hidden.weight"]["shape"] = json!([72])),
             "tensor hidden.weight has shape [72]",
+        ),
+        (
+            "endless shape",
+            header(|header| {
+                let mut shape = vec![1; 50_000];
+                shape[0] = 4;
+                header["hidden.bias"]["shape"] = json!(shape);
+            }),
+            "has shape [4, 1, 1, 1, 1, 1, 1, 1] and 49992 more dimensions; the spec has [4]",
         ),
         (
             "integers",
@@ -230,6 +257,15 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
             "a tensor twice, once with an escape",
             text("\"hidden.bias\":", &format!("\"hidden\\u002ebias\":{EMPTY},\"hidden.bias\":")),
             "the header has \"hidden.bias\" twice",
+        ),
+        (
+            "an endless name twice",
+            {
+                let name = "y".repeat(100_000);
+                let twice = format!("\"{name}\":{EMPTY},\"{name}\":{EMPTY},\"hidden.bias\":");
+                text("\"hidden.bias\":", &twice)
+            },
+            "yyy … yyy",
         ),
         (
             "metadata twice",
@@ -325,5 +361,6 @@ fn every_kind_of_damage_is_refused_by_its_own_name() {
     for (name, bytes, expected) in cases {
         let error = Weights::from_safetensors(&bytes).expect_err(name).to_string();
         assert!(error.contains(expected), "{name}: {error}");
+        assert!(error.lines().count() == 1 && error.len() < 1_000, "{name}: {error}");
     }
 }
