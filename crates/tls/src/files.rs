@@ -34,7 +34,12 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
             return Err(io::Error::other("it is not a regular file"));
         }
         let mut bytes = Vec::new();
-        File::open(path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+        // The byte beyond the limit reveals a larger file. Cut there, it would lose certificates.
+        File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            let problem = format!("it has more than {MAX_FILE_BYTES} bytes; give a smaller bundle");
+            return Err(io::Error::other(problem));
+        }
         Ok(bytes)
     };
     read().map_err(TlsError::read(path))

@@ -3,7 +3,8 @@
 //! A [`ServerTls`] makes the connections of a port private and may ask clients for a certificate. A
 //! [`ClientTls`] verifies a service and may present one. Both read PEM files, check them at the
 //! start, and read them again once they change: a renewed certificate counts from the next
-//! connection on. Files that cannot be used are reported, and the ones before stay in use.
+//! connection on. Files that cannot be used are reported and tried again, and the ones before stay in
+//! use until then.
 //!
 //! A client's certificate names its holder by one URI among its alternative names,
 //! `ouro://ROLE/NAME`; see [`PeerCertificate`].

@@ -10,12 +10,15 @@ use crate::error::TlsError;
 
 /// Least time between two looks at the files.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Least time between two warnings about files that did not change in between.
+const WARNING_INTERVAL: Duration = Duration::from_secs(30);
 
 type Load<T> = dyn Fn() -> Result<T, TlsError> + Send + Sync;
 /// Times and lengths of all files; `None` for one that is missing.
 type Stamps = Vec<Option<(SystemTime, u64)>>;
 
-/// A value that is made from files, and made again once they change.
+/// A value that is made from files, and made again once they change. If that fails, each look tries
+/// again.
 pub(crate) struct Reloading<T> {
     files: Vec<PathBuf>,
     load: Box<Load<T>>,
@@ -26,6 +29,8 @@ struct State<T> {
     value: Arc<T>,
     stamps: Stamps,
     looked: Instant,
+    /// Time of the last warning; `None` if the newest files are in use.
+    warned: Option<Instant>,
 }
 
 impl<T> fmt::Debug for Reloading<T> {
@@ -43,7 +48,7 @@ impl<T> Reloading<T> {
         // Before the files are read: a change in between is seen at the next look.
         let stamps = stamps(&files);
         let value = Arc::new(load()?);
-        let state = Mutex::new(State { value, stamps, looked: Instant::now() });
+        let state = Mutex::new(State { value, stamps, looked: Instant::now(), warned: None });
         Ok(Self { files, load: Box::new(load), state })
     }
 
@@ -53,7 +58,7 @@ impl<T> Reloading<T> {
     }
 
     /// The newest value. Looks at the files at most once per second; reads a few kilobytes then if
-    /// they changed.
+    /// they changed or the last try failed.
     pub(crate) fn get(&self) -> Arc<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.looked.elapsed() >= INTERVAL {
@@ -65,17 +70,26 @@ impl<T> Reloading<T> {
 
     fn look(&self, state: &mut State<T>) {
         let stamps = stamps(&self.files);
-        if stamps == state.stamps {
+        let is_changed = stamps != state.stamps;
+        // Neither permissions nor the start of a certificate's validity change the stamps, so a
+        // failure is tried again without a change.
+        if !is_changed && state.warned.is_none() {
             return;
         }
-        // A failure is reported once per change, not once per look.
         state.stamps = stamps;
         match (self.load)() {
             Ok(value) => {
                 state.value = Arc::new(value);
+                state.warned = None;
                 tracing::info!(files = ?self.files, "certificates were renewed");
             }
-            Err(error) => tracing::warn!("{error}; the certificates before stay in use"),
+            Err(error) => {
+                let is_recent = state.warned.is_some_and(|at| at.elapsed() < WARNING_INTERVAL);
+                if is_changed || !is_recent {
+                    tracing::warn!("{error}; the certificates before stay in use");
+                    state.warned = Some(Instant::now());
+                }
+            }
         }
     }
 
@@ -84,6 +98,12 @@ impl<T> Reloading<T> {
     pub(crate) fn expire(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.looked -= INTERVAL;
+    }
+
+    /// Time of the last warning; `None` if the newest files are in use.
+    #[cfg(test)]
+    pub(crate) fn warned(&self) -> Option<Instant> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).warned
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ouro_testkit::certificates::{Authority, Pair, Validity};
@@ -11,6 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use super::provider::provider;
+use super::reload::Reloading;
 use super::*;
 
 fn files(pair: &Pair) -> KeyPairFiles {
@@ -221,6 +223,25 @@ fn each_error_names_the_file_and_the_remedy() {
     assert!(bad.contains("bad.crt has no usable certificate"), "{bad}");
 }
 
+#[test]
+fn a_bundle_that_is_too_large_is_refused_instead_of_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca = Authority::new(folder.path(), "ca");
+    let path = folder.path().join("large.crt");
+    let mut bundle = fs::read_to_string(&ca.certificate).unwrap();
+    bundle.push_str(&"# comment\n".repeat(1 << 17));
+    bundle.truncate(1 << 20);
+    let client = || ClientTls::new(ClientFiles { authorities: path.clone(), own: None });
+    fs::write(&path, &bundle).unwrap();
+    client().unwrap();
+    bundle.push('\n');
+    fs::write(&path, &bundle).unwrap();
+    let error = client().unwrap_err().to_string();
+    let expected =
+        "large.crt cannot be read: it has more than 1048576 bytes; give a smaller bundle";
+    assert!(error.ends_with(expected), "{error}");
+}
+
 fn replace(pair: &Pair, with: &Pair) {
     for (old, new) in [(&pair.certificate, &with.certificate), (&pair.key, &with.key)] {
         let bytes = fs::read(new).unwrap();
@@ -260,4 +281,41 @@ async fn renewed_files_count_from_the_next_connection_on() {
     fs::write(&own.key, "").unwrap();
     service.expire();
     assert_eq!(meet(&service, &new, "arena").await.1, Ok(()));
+}
+
+#[test]
+fn files_that_failed_to_load_are_tried_again_without_a_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("value");
+    fs::write(&path, "old").unwrap();
+    let is_failing = Arc::new(AtomicBool::new(false));
+    let (file, fails) = (path.clone(), Arc::clone(&is_failing));
+    // Fails as if permissions were wrong: correcting them changes neither time nor length.
+    let load = move || {
+        if fails.load(Ordering::Relaxed) {
+            return Err(TlsError::Configuration("it fails in this test".to_owned()));
+        }
+        fs::read_to_string(&file).map_err(TlsError::read(&file))
+    };
+    let value = Reloading::new(vec![path.clone()], load).unwrap();
+    let look = || {
+        value.expire();
+        value.get()
+    };
+    assert_eq!((look().as_str(), value.warned()), ("old", None));
+
+    is_failing.store(true, Ordering::Relaxed);
+    fs::write(&path, "new").unwrap();
+    touch(&path);
+    assert_eq!(look().as_str(), "old");
+    let first = value.warned();
+    assert!(first.is_some());
+    // Each look tries again, but only a change is reported again.
+    assert_eq!((look().as_str(), value.warned()), ("old", first));
+    touch(&path);
+    assert_eq!(look().as_str(), "old");
+    assert_ne!(value.warned(), first);
+
+    is_failing.store(false, Ordering::Relaxed);
+    assert_eq!((look().as_str(), value.warned()), ("new", None));
 }

@@ -7,6 +7,9 @@
 //! Without the feature `otlp`, [`Trace`] has no value and [`trace_of`] is always `None`, so the compiler
 //! removes every use of them.
 
+// Tested without the feature too, because CI runs the tests of this crate without it.
+#[cfg(any(feature = "otlp", test))]
+mod losses;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(feature = "otlp")]

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::losses::{Losses, Notice};
 use crate::span::parent;
 
 /// The messages and the service of a collector, for tests.
@@ -33,6 +34,8 @@ const BATCH: usize = 512;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Longest time of a request, and of the last one at the end of the process.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Least time between two lines of the log about a full queue.
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The variable of OpenTelemetry that names a collector.
 const VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -205,7 +208,7 @@ async fn run(
     mut client: TraceServiceClient<Channel>,
     mut stopped: oneshot::Receiver<()>,
 ) {
-    let (mut is_away, mut lost, mut is_open) = (false, 0, true);
+    let (mut losses, mut is_open) = (Losses::new(LOG_INTERVAL), true);
     while is_open {
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
@@ -216,23 +219,37 @@ async fn run(
             queue.recv_many(&mut spans, BATCH).await;
             let count = spans.len() as u64;
             let sent = client.export(request(spans)).await;
-            lost += EXPORT.get().map_or(0, |export| export.dropped.swap(0, Ordering::Relaxed));
             match sent {
-                Ok(_) if is_away => {
-                    tracing::warn!(lost, "the collector takes traces again");
-                    (is_away, lost) = (false, 0);
-                }
-                Ok(_) => {}
+                Ok(_) => report(losses.sent(dropped())),
                 Err(error) => {
-                    lost += count;
-                    if !is_away {
+                    if losses.failed(count + dropped()) {
                         tracing::warn!(%error, "the collector takes no traces: spans are dropped");
                     }
-                    is_away = true;
                     break;
                 }
             }
         }
+    }
+    let lost = losses.take() + dropped() + queue.len() as u64;
+    if lost > 0 {
+        tracing::warn!(lost, "spans were dropped before the end");
+    }
+}
+
+/// Spans that found no room in the queue since the last call.
+fn dropped() -> u64 {
+    EXPORT.get().map_or(0, |export| export.dropped.swap(0, Ordering::Relaxed))
+}
+
+fn report(notice: Option<Notice>) {
+    match notice {
+        None => {}
+        Some(Notice::Back(lost)) => tracing::warn!(lost, "the collector takes traces again"),
+        Some(Notice::Full(lost)) => tracing::warn!(
+            lost,
+            "spans were dropped, because the queue for the collector was full; \
+             raise deploy.trace_games of actors and the learner, so that fewer games are traced"
+        ),
     }
 }
 
