@@ -45,6 +45,15 @@ pub struct Access {
     /// Calls beyond the number that a token may have open.
     #[prost(uint32, tag = "6")]
     pub saturated: u32,
+    /// Whether certificates of clients identify callers. A role then needs no token.
+    #[prost(bool, tag = "7")]
+    pub certificates: bool,
+    /// Calls beyond the number that a credential may start per second.
+    #[prost(uint32, tag = "8")]
+    pub rate: u32,
+    /// Calls of a credential that sent too many invalid messages.
+    #[prost(uint32, tag = "9")]
+    pub suspended: u32,
 }
 /// The accepted tokens of one role.
 #[derive(Clone, PartialEq, ::prost::Message)]

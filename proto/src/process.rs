@@ -39,6 +39,12 @@ pub struct AccessReport {
     pub forbidden: u32,
     /// Calls beyond the number that a token may have open.
     pub saturated: u32,
+    /// Whether certificates of clients identify callers. A role then needs no token.
+    pub certificates: bool,
+    /// Calls beyond the number that a credential may start per second.
+    pub rate: u32,
+    /// Calls of a credential that sent too many invalid messages.
+    pub suspended: u32,
 }
 
 /// The accepted tokens of one role.
@@ -55,8 +61,9 @@ pub struct RoleTokens {
 impl AccessReport {
     /// Calls refused for any reason.
     pub fn refused(&self) -> u32 {
-        let all = [self.missing, self.invalid, self.expired, self.forbidden, self.saturated];
-        all.into_iter().fold(0, u32::saturating_add)
+        let by_credential = [self.missing, self.invalid, self.expired, self.forbidden];
+        let by_limit = [self.saturated, self.rate, self.suspended];
+        by_credential.into_iter().chain(by_limit).fold(0, u32::saturating_add)
     }
 }
 
@@ -80,21 +87,61 @@ impl From<ProcessReport> for wire::Process {
 
 impl From<wire::Access> for AccessReport {
     fn from(access: wire::Access) -> Self {
-        let wire::Access { roles, missing, invalid, expired, forbidden, saturated } = access;
+        let wire::Access {
+            roles,
+            missing,
+            invalid,
+            expired,
+            forbidden,
+            saturated,
+            certificates,
+            rate,
+            suspended,
+        } = access;
         let role =
             |wire::RoleTokens { role, tokens, expires_at }| RoleTokens { role, tokens, expires_at };
         let roles = roles.into_iter().take(MOST_ROLES).map(role).collect();
-        Self { roles, missing, invalid, expired, forbidden, saturated }
+        Self {
+            roles,
+            missing,
+            invalid,
+            expired,
+            forbidden,
+            saturated,
+            certificates,
+            rate,
+            suspended,
+        }
     }
 }
 
 impl From<AccessReport> for wire::Access {
     fn from(access: AccessReport) -> Self {
-        let AccessReport { roles, missing, invalid, expired, forbidden, saturated } = access;
+        let AccessReport {
+            roles,
+            missing,
+            invalid,
+            expired,
+            forbidden,
+            saturated,
+            certificates,
+            rate,
+            suspended,
+        } = access;
         let role =
             |RoleTokens { role, tokens, expires_at }| wire::RoleTokens { role, tokens, expires_at };
         let roles = roles.into_iter().map(role).collect();
-        Self { roles, missing, invalid, expired, forbidden, saturated }
+        Self {
+            roles,
+            missing,
+            invalid,
+            expired,
+            forbidden,
+            saturated,
+            certificates,
+            rate,
+            suspended,
+        }
     }
 }
 
@@ -105,7 +152,15 @@ mod tests {
     #[test]
     fn a_process_survives_the_wire() {
         let roles = vec![RoleTokens { role: "actor".to_owned(), tokens: 2, expires_at: Some(9.5) }];
-        let access = AccessReport { roles, missing: 1, forbidden: 3, ..AccessReport::default() };
+        let access = AccessReport {
+            roles,
+            missing: 1,
+            forbidden: 3,
+            certificates: true,
+            rate: 5,
+            suspended: 7,
+            ..AccessReport::default()
+        };
         let process = ProcessReport {
             service: "arena".to_owned(),
             version: "0.1.0".to_owned(),
@@ -116,7 +171,7 @@ mod tests {
             access: Some(access),
         };
         let wire = wire::Process::from(process.clone());
-        assert_eq!(process.access.as_ref().map(AccessReport::refused), Some(4));
+        assert_eq!(process.access.as_ref().map(AccessReport::refused), Some(16));
         assert_eq!(ProcessReport::from(wire), process);
     }
 }

@@ -158,6 +158,11 @@ async fn a_cluster_trains_with_certificates_alone() {
 
     let mut actor = Process::start(&mut actor("actors.1", "actors"));
     cluster.generation(2).await;
+    let doctor = run(cluster.command("ouro", "reader").args(["doctor", "--seconds", "0.5"]));
+    for service in ["arena", "learner"] {
+        let line = format!("OK    tokens      {service:<7}  callers present certificates\n");
+        assert!(doctor.stdout.contains(&line), "{}{}", doctor.stdout, doctor.stderr);
+    }
     actor.signal("-TERM");
     assert!(actor.wait().success());
 }

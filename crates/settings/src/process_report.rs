@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ouro_proto::{AccessReport, ProcessReport, RoleTokens};
-use ouro_service::access::{Guard, Role};
+use ouro_service::access::{Guard, RefusalCounts, Role};
 use ouro_service::identity;
 use ouro_service::metrics::free_bytes;
 
@@ -24,7 +24,9 @@ pub fn process_report(now: Duration, folder: &Path, guard: Option<&Guard>) -> Pr
 }
 
 fn access_report(guard: &Guard) -> AccessReport {
-    let refused = guard.refusals();
+    // All fields by name, so that a new reason is not left out of the report.
+    let RefusalCounts { missing, invalid, expired, forbidden, saturated, rate, suspended } =
+        guard.refusals();
     let small = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     let role = |(role, tokens, expires): (Role, u32, Option<u64>)| RoleTokens {
         role: role.name().to_owned(),
@@ -33,17 +35,24 @@ fn access_report(guard: &Guard) -> AccessReport {
     };
     AccessReport {
         roles: guard.roles().into_iter().map(role).collect(),
-        missing: small(refused.missing),
-        invalid: small(refused.invalid),
-        expired: small(refused.expired),
-        forbidden: small(refused.forbidden),
-        saturated: small(refused.saturated),
+        missing: small(missing),
+        invalid: small(invalid),
+        expired: small(expired),
+        forbidden: small(forbidden),
+        saturated: small(saturated),
+        certificates: guard.accepts_certificates(),
+        rate: small(rate),
+        suspended: small(suspended),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ouro_service::access::{Accepts, Token, TokenFile};
+    use std::sync::Arc;
+
+    use ouro_service::access::{Accepts, CredentialLimits, Token, TokenFile};
+    use ouro_service::connections::PeerInfo;
+    use ouro_tls::PeerCertificate;
 
     use super::*;
 
@@ -63,12 +72,41 @@ mod tests {
         let guard = Guard::new(accepts).unwrap();
         let now = Duration::from_secs(1_800_000_000);
         let report = process_report(now, folder.path(), Some(&guard));
-        let roles = report.access.unwrap().roles;
+        let access = report.access.unwrap();
+        assert!(!access.certificates);
+        let roles = access.roles;
         let brief: Vec<_> = roles.iter().map(|role| (&*role.role, role.tokens)).collect();
         assert_eq!(brief, [("actor", 3), ("reader", 1)]);
         assert!(roles[0].expires_at.is_some() && roles[1].expires_at.is_none());
         assert!(report.disk_free_bytes.is_some_and(|bytes| bytes > 0.0));
         assert_eq!(report.unix_seconds, 1.8e9);
         assert_eq!(process_report(now, folder.path(), None).access, None);
+    }
+
+    #[test]
+    fn a_report_tells_of_certificates_and_counts_calls_beyond_the_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = CredentialLimits {
+            calls_per_second: 1,
+            invalid_per_minute: 1,
+            ..CredentialLimits::default()
+        };
+        let accepts = Accepts { certificates: true, limits, ..Accepts::default() };
+        let guard = Guard::new(accepts).unwrap();
+        let identities = vec!["ouro://actor/a".to_owned()];
+        let certificate = Some(Arc::new(PeerCertificate { identities, expires: u64::MAX }));
+        let peer = PeerInfo { certificate };
+        let call = || guard.visitor(&Default::default(), Some(&peer), &[Role::Actor]);
+        let caller = call().unwrap();
+        let refused = (0..1_000).filter(|_| call().is_none()).count() as u32;
+        assert!(refused > 0);
+        assert!(caller.report_invalid().is_ok());
+        // The second message suspends the credential, and ends the call that sent it.
+        assert!(caller.report_invalid().is_err());
+        assert!(call().is_none());
+        let access = process_report(Duration::ZERO, folder.path(), Some(&guard)).access.unwrap();
+        assert!(access.certificates && access.roles.is_empty());
+        assert_eq!((access.rate, access.suspended), (refused, 2));
+        assert_eq!(access.refused(), refused + 2);
     }
 }

@@ -177,6 +177,11 @@ impl Guard {
         Role::ALL.map(of).into_iter().filter(|(_, count, _)| *count > 0).collect()
     }
 
+    /// Whether certificates identify callers.
+    pub fn accepts_certificates(&self) -> bool {
+        self.0.certificates.is_some()
+    }
+
     pub(super) fn refused(&self) -> &Refusals {
         &self.0.refused
     }

@@ -10,6 +10,15 @@ use super::list;
 
 /// Time before the end of a token that is worth a warning, in seconds.
 const SOON: f64 = 7.0 * 86_400.0;
+/// What to do about callers whose credential does not permit the call.
+const UNFIT: &str = "the log of the service names the method; give the process its token or \
+                     certificate, or close the port";
+/// What to do about callers that exceed the limits of their credential.
+const BUSY: &str = "`ouro_access_calls_refused_total` names the credential; give its holders \
+                    several, or raise deploy.limits";
+/// What to do about callers whose credential is suspended.
+const SUSPENDED: &str = "`ouro_access_calls_refused_total` names the credential; the log of its \
+                         holder says why its games are invalid";
 
 pub(super) fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -50,7 +59,14 @@ fn open(name: &'static str, address: &str) -> Finding {
 }
 
 fn tokens(name: &'static str, roles: &[&str], access: &AccessReport, now: f64) -> Finding {
-    let have = |role: &str| access.roles.iter().any(|one| one.role == role || one.role == "admin");
+    if access.certificates && access.roles.is_empty() {
+        return Finding::ok("tokens", name, "callers present certificates");
+    }
+    // A service does not know which certificates exist, so a role without a token may have one.
+    let have = |role: &str| {
+        access.certificates
+            || access.roles.iter().any(|one| one.role == role || one.role == "admin")
+    };
     let lacking: Vec<String> =
         roles.iter().filter(|role| !have(role)).map(|role| (*role).to_owned()).collect();
     if !lacking.is_empty() {
@@ -68,34 +84,40 @@ fn tokens(name: &'static str, roles: &[&str], access: &AccessReport, now: f64) -
         return Finding::warn("tokens", name, value, remedy);
     }
     let counts = access.roles.iter().map(|role| format!("{} {}", role.tokens, role.role));
-    Finding::ok("tokens", name, format!("accepted: {}", counts.collect::<Vec<_>>().join(", ")))
+    let certificates = access.certificates.then(|| "certificates".to_owned());
+    let accepted: Vec<String> = counts.chain(certificates).collect();
+    Finding::ok("tokens", name, format!("accepted: {}", accepted.join(", ")))
 }
 
 fn callers(name: &'static str, before: Option<&AccessReport>, now: &AccessReport) -> Finding {
-    let count = |access: &AccessReport| {
-        let AccessReport { missing, invalid, expired, forbidden, saturated, .. } = access;
-        [
-            (*missing, "without a token"),
-            (*invalid, "with a wrong token"),
-            (*expired, "with an expired token"),
-            (*forbidden, "of a wrong role"),
-            (*saturated, "beyond the limit of a token"),
-        ]
-    };
-    let earlier = count(before.unwrap_or(now));
-    let new: Vec<String> = count(now)
-        .iter()
+    let earlier = refusals(before.unwrap_or(now)).map(|(count, ..)| count);
+    let (new, mut remedies): (Vec<String>, Vec<&str>) = refusals(now)
+        .into_iter()
         .zip(earlier)
-        .filter(|((now, _), (before, _))| now > before)
-        .map(|((now, why), (before, _))| format!("{} {why}", now - before))
-        .collect();
+        .filter(|((count, ..), earlier)| count > earlier)
+        .map(|((count, why, remedy), earlier)| (format!("{} {why}", count - earlier), remedy))
+        .unzip();
     if new.is_empty() {
         let total = now.refused();
         return Finding::ok("callers", name, format!("{total} calls refused since the start"));
     }
-    let remedy =
-        "the log of the service names the method; give the process its token, or close the port";
-    Finding::warn("callers", name, format!("calls are refused now: {}", new.join(", ")), remedy)
+    remedies.dedup();
+    let value = format!("calls are refused now: {}", new.join(", "));
+    Finding::warn("callers", name, value, remedies.join("; "))
+}
+
+/// The refused calls: their number, the reason, and what to do. Reasons with one remedy are in a
+/// row.
+fn refusals(access: &AccessReport) -> [(u32, &'static str, &'static str); 7] {
+    [
+        (access.missing, "without a credential", UNFIT),
+        (access.invalid, "with a wrong credential", UNFIT),
+        (access.expired, "with an expired credential", UNFIT),
+        (access.forbidden, "of a wrong role", UNFIT),
+        (access.saturated, "beyond the open calls of a credential", BUSY),
+        (access.rate, "beyond the calls per second of a credential", BUSY),
+        (access.suspended, "of a suspended credential", SUSPENDED),
+    ]
 }
 
 #[cfg(test)]
@@ -143,10 +165,57 @@ mod tests {
     }
 
     #[test]
+    fn with_certificates_no_role_needs_a_token() {
+        let alone = |facts: &mut Facts| {
+            let arena = of_arena(facts).facts.now.process.as_mut();
+            let arena = arena.and_then(|process| process.access.as_mut()).expect("it asks");
+            (arena.certificates, arena.roles) = (true, Vec::new());
+            let learner = of_learner(facts).facts.now.process.as_mut();
+            let learner = learner.and_then(|process| process.access.as_mut()).expect("it asks");
+            (learner.certificates, learner.roles) = (true, Vec::new());
+        };
+        assert!(after(alone).is_empty());
+        let beside = |facts: &mut Facts| {
+            let access = access(facts);
+            access.certificates = true;
+            access.roles.retain(|role| role.role == "reader");
+        };
+        assert!(after(beside).is_empty());
+        // Tokens still end.
+        assert_one(Warn, "tokens", "arena", &["reader expires in 2.0 days"], |facts| {
+            beside(facts);
+            access(facts).roles[0].expires_at = Some(NOW + 2.0 * 86_400.0);
+        });
+        let said = |access: &AccessReport| tokens("arena", &["actor"], access, NOW).value;
+        let mut facts = super::super::testing::healthy();
+        beside(&mut facts);
+        assert_eq!(said(access(&mut facts)), "accepted: 1 reader, certificates");
+        alone(&mut facts);
+        assert_eq!(said(access(&mut facts)), "callers present certificates");
+    }
+
+    #[test]
     fn only_calls_that_are_refused_now_are_found() {
-        assert_one(Warn, "callers", "arena", &["2 without a token, 1 of a wrong role"], |facts| {
+        let parts = ["2 without a credential, 1 of a wrong role", "its token or certificate"];
+        assert_one(Warn, "callers", "arena", &parts, |facts| {
             let access = access(facts);
             (access.missing, access.forbidden) = (5, 1);
         });
+    }
+
+    #[test]
+    fn calls_beyond_the_limits_of_a_credential_are_found() {
+        let parts = ["now: 2 of a suspended credential; ", "games are invalid"];
+        assert_one(Warn, "callers", "arena", &parts, |facts| access(facts).suspended = 2);
+        let parts = ["now: 2 beyond the calls per second of a credential; ", "deploy.limits"];
+        assert_one(Warn, "callers", "arena", &parts, |facts| access(facts).rate = 2);
+        // Each remedy is given once.
+        let parts = ["3 beyond the open calls", "2 beyond the calls per second"];
+        let both = |facts: &mut Facts| {
+            let access = access(facts);
+            (access.saturated, access.rate) = (3, 2);
+        };
+        assert_one(Warn, "callers", "arena", &parts, both);
+        assert_eq!(after(both)[0].remedy.as_deref(), Some(BUSY));
     }
 }
