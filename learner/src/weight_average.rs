@@ -27,7 +27,7 @@ impl WeightAverage {
     /// for no average.
     pub(crate) fn new(config: &WeightAveraging, net: Net, count: u64) -> Option<Self> {
         match *config {
-            WeightAveraging::None => None,
+            WeightAveraging::None {} => None,
             WeightAveraging::Exponential { every_steps, half_life_steps } => {
                 Some(Self { net, count, every: every_steps, half_life: half_life_steps })
             }

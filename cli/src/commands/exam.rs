@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{entrants, game_argument};
 use crate::clock::WallClock;
-use crate::failure::Failure;
+use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Compare a player with perfect play: tic-tac-toe in all lines, Connect Four with the solver.
@@ -86,9 +86,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             )));
         }
     };
-    output.result(&report, &report)?;
     let is_lost = matches!(&report, Report::Lines { lines, .. } if lines.lost > 0);
-    Ok(if is_lost { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    output.verdict(answer(!is_lost), &report, &report)
 }
 
 fn build<G: Game>(

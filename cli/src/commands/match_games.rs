@@ -14,6 +14,7 @@ use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
 use ouro_players::{BuildContext, Player, by_name};
 
 use super::entrants::{self, Engines};
+use super::line_file::Purpose;
 use super::{game_argument, record};
 use crate::clock::WallClock;
 use crate::failure::Failure;
@@ -34,6 +35,9 @@ mod saved;
 pub(super) mod schedule;
 mod sums;
 mod timed;
+
+/// What the file of `--save` is for.
+const SAVE: Purpose = Purpose { is: "a file of this match", option: "--save" };
 
 /// Play players against each other in paired games.
 ///
@@ -81,7 +85,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     check_paths(arguments)?;
     let (game, engines) = entrants::load(&arguments.players, arguments.game.clone())?;
-    let (report, longest) = play_match(arguments, &game, &engines)?;
+    let (report, longest) = play_match(arguments, SAVE, &game, &engines)?;
     // Report and record are both attempted, so that neither is lost if the other one fails.
     let printed = output.result(&report, &report).and_then(|()| output.flush());
     match (&arguments.record, longest) {
@@ -117,13 +121,15 @@ fn check_paths(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Plays a match of `game` and returns its report and its longest game.
+/// Plays a match of `game` and returns its report and its longest game. `purpose` is that of the file
+/// with the results.
 pub(super) fn play_match(
     arguments: &Arguments,
+    purpose: Purpose,
     game: &GameConfig,
     engines: &Engines,
 ) -> Result<(Report, Option<GameRecord<()>>), Failure> {
-    game.visit(Match { arguments, config: game, engines }).map_err(Failure::usage)?
+    game.visit(Match { arguments, purpose, config: game, engines }).map_err(Failure::usage)?
 }
 
 /// A progress bar on standard error; hidden if standard error is not a terminal.
@@ -166,6 +172,7 @@ fn play_rest<G: Game>(
 
 struct Match<'a> {
     arguments: &'a Arguments,
+    purpose: Purpose,
     config: &'a GameConfig,
     engines: &'a Engines,
 }
@@ -175,7 +182,7 @@ impl GameVisitor for Match<'_> {
     type Output = Result<(Report, Option<GameRecord<()>>), Failure>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let Self { arguments, config, engines } = self;
+        let Self { arguments, purpose, config, engines } = self;
         let (names, seats) = (&arguments.players, game.players());
         let schedule = schedule::schedule(arguments.seed, arguments.games, names.len(), seats)
             .map_err(Failure::usage)?;
@@ -193,8 +200,8 @@ impl GameVisitor for Match<'_> {
         names.iter().try_for_each(|name| http_snake::probe(name))?;
         // Build all players once, so that an invalid name is reported before the first game.
         players()?;
-        let open = |path| Saved::open(path, arguments, config, engines, seats).map(Mutex::new);
-        let saved = arguments.save.as_deref().map(open).transpose()?;
+        let open = |path| Saved::open(path, purpose, arguments, config, engines, seats);
+        let saved = arguments.save.as_deref().map(open).transpose()?.map(Mutex::new);
         let played = play_rest(&game, &schedule, arguments, &players, saved.as_ref())?;
         let report = Report::new((G::NAME, seats, arguments.seed), names, &schedule, &played)
             .with_missing(&missing);

@@ -2,8 +2,8 @@
 //! itself.
 //!
 //! Each iteration plays paired games between two variants of the player, as [`spsa`] chooses them, and
-//! appends a line to the [`path`] file. The same command continues an interrupted run. The
-//! last point then plays a match against the start.
+//! appends a line to the [`path`] file. The last point then plays a match against the start, whose games
+//! are kept in a file next to it. The same command continues an interrupted run, and its match.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -65,8 +65,8 @@ pub(crate) struct Arguments {
     /// Games of each iteration, a multiple of the number of seats.
     #[arg(long, default_value_t = 8)]
     games: usize,
-    /// Size of the last step, as a share of the difference between the two variants, for each game
-    /// that one wins more than the other [default: 2 / √(all games)].
+    /// Size of the last step, as a share of half the difference between the two variants, for each
+    /// game that one wins more than the other [default: 2 / √(all games)].
     #[arg(long)]
     rate: Option<f64>,
     /// Fixes every game and every variant.
@@ -75,7 +75,8 @@ pub(crate) struct Arguments {
     /// Plies after which a game is cut short and counts as it stands.
     #[arg(long, default_value_t = 10_000)]
     max_plies: usize,
-    /// File of the path, one line of JSON for each iteration.
+    /// File of the path, one line of JSON for each iteration. The games of the match at the end are
+    /// kept in FILE.check.
     #[arg(long, value_name = "FILE", default_value = "tune.jsonl")]
     path: PathBuf,
     /// Games of the match between the last values and the first, a multiple of the number of seats; 0: no
@@ -125,10 +126,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             seed: *seed,
             max_plies: *max_plies,
             record: None,
-            save: None,
+            save: Some(path::check_file(&arguments.path)),
             threads: None,
         };
-        match_games::play_match(&arguments, &game, &engines).map(|(report, _)| report)
+        let played = match_games::play_match(&arguments, path::CHECK, &game, &engines);
+        played.map(|(report, _)| report)
     });
     let [player, _] = names;
     let summary = Summary { player, changes, check: played.transpose()? };
@@ -171,6 +173,9 @@ impl GameVisitor for Run<'_> {
             None => (0, tuned.start.clone()),
         };
         let mut tuner = tuned.tuner(header, values, done);
+        if !tuner.is_done() {
+            path::remove_check(&arguments.path)?;
+        }
         let bar = progress(header.iterations, done);
         while !tuner.is_done() {
             let trial = tuner.trial();

@@ -1,6 +1,6 @@
 //! `ouro exam`, run as a process.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use ouro_testkit::process::{Ended, run};
 use serde_json::Value;
@@ -19,6 +19,18 @@ fn whoever_loses_no_line_of_tic_tac_toe_passes() {
     assert_eq!(careless.code, Some(1));
     let text = careless.stdout;
     assert!(text.contains("\n  lost by: "), "{text}");
+}
+
+#[test]
+fn a_lost_line_is_the_exit_code_also_if_nobody_reads_the_report() {
+    for output in [&[][..], &["--json"]] {
+        let mut exam = Command::new(env!("CARGO_BIN_EXE_ouro"));
+        exam.args(["exam", "random", "--game", "tic_tac_toe"]).args(output);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let status = exam.stdout(Stdio::from(writer)).status().expect("it starts");
+        assert_eq!(status.code(), Some(1), "random play loses a line");
+    }
 }
 
 #[test]

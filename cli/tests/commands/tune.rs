@@ -57,6 +57,52 @@ fn an_interrupted_run_continues_on_the_same_path_and_ends_with_a_match() {
 }
 
 #[test]
+fn the_match_at_the_end_is_kept_and_continues_when_it_was_interrupted() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("tune.jsonl");
+    let check = folder.path().join("tune.jsonl.check");
+    let games = ["--check-games", "20", "--json"];
+    // The summary, and the times of the moves of this run, in which alone it may differ.
+    let summary = || {
+        let text = tune(&path, &games).success();
+        let end = text.lines().next_back().expect("a summary");
+        let mut end: Value = serde_json::from_str(end).expect("JSON");
+        let report = end["check"].as_object_mut().expect("a match");
+        let times = report.remove("times").expect("a list");
+        (end, times.as_array().expect("a list").len())
+    };
+    let content = || fs::read_to_string(&check).expect("it was written");
+    // Threads end their games in any order.
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let (whole, times) = summary();
+    assert_eq!((&whole["check"]["games"], times), (&20.into(), 2));
+    let kept = content();
+    assert_eq!(kept.lines().count(), 21, "{kept}");
+    assert_eq!(summary(), (whole.clone(), 0), "no game is played again");
+    assert_eq!(content(), kept);
+
+    let part: String = kept.split_inclusive('\n').take(6).collect();
+    fs::write(&check, &part).expect("there is space");
+    assert_eq!(summary(), (whole.clone(), 2));
+    assert!(content().starts_with(&part));
+    assert_eq!(sorted(&content()), sorted(&kept));
+
+    // A match of another end is kept until a new path replaces it.
+    let other = kept.replacen("depth=1", "depth=2", 1);
+    fs::write(&check, &other).expect("there is space");
+    let refused = tune(&path, &games);
+    refused.assert_refused(64, &["tune.jsonl.check is not the match", "players = ", "--path"]);
+    assert_eq!(content(), other);
+    fs::remove_file(&path).expect("it is there");
+    assert_eq!(summary(), (whole, 2));
+    assert_eq!(sorted(&content()), sorted(&kept));
+}
+
+#[test]
 fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("tune.jsonl");

@@ -156,6 +156,7 @@ fn explain(path: &str, message: &str) -> (String, String) {
             };
             let remedy = match nearest(unknown, known.iter().copied()) {
                 Some(key) => format!("did you mean `{}`?", full(key)),
+                None if known.is_empty() => "this table has no other keys".to_owned(),
                 None => format!("known are {}", known.join(", ")),
             };
             (full(unknown), format!("`{}` is unknown; {remedy}", brief(&full(unknown))))
@@ -178,6 +179,7 @@ mod tests {
     struct Example {
         games: u32,
         inner: Option<Inner>,
+        empty: Option<Empty>,
     }
 
     #[derive(Debug, PartialEq, serde::Deserialize)]
@@ -185,6 +187,10 @@ mod tests {
     struct Inner {
         learning_rate: f64,
     }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Empty {}
 
     fn load_text(text: &str) -> Result<Example, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_named_with_the_one_that_was_meant() {
-        assert_eq!(load_text("games = 3\n"), Ok(Example { games: 3, inner: None }));
+        assert_eq!(load_text("games = 3\n"), Ok(Example { games: 3, inner: None, empty: None }));
         let cases = [
             ("games = 3\ngame = 4\n", ": `game` is unknown; did you mean `games`?"),
             (
@@ -207,6 +213,10 @@ mod tests {
                 ": `inner.learning_rat` is unknown; did you mean `inner.learning_rate`?",
             ),
             ("games = 3\n[inner]\nzz = 1\n", ": `inner.zz` is unknown; known are learning_rate"),
+            (
+                "games = 3\n[empty]\nzz = 1\n",
+                ": `empty.zz` is unknown; this table has no other keys",
+            ),
             ("games = 3\n\"\\ngame\" = 4\n", ": `; game` is unknown; did you mean `games`?"),
         ];
         for (text, message) in cases {

@@ -283,6 +283,24 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_another_kind_is_refused_in_a_kind_without_keys() {
+        for (table, key) in [
+            ("[train.schedule]\nsteps = 4000\n", "train.schedule.steps"),
+            ("[train.schedule]\nfloor = 0.05\n", "train.schedule.floor"),
+            ("[train.average]\nkind = \"none\"\nevery_steps = 2\n", "train.average.every_steps"),
+            ("[game]\nwidth = 3\n", "game.width"),
+        ] {
+            let text = format!("preset = \"tictactoe\"\n{table}");
+            let error = settings_of("my.toml", &text).expect_err(key);
+            let expected = format!("`{key}` is unknown; this table has no other keys");
+            assert!(error.ends_with(&expected), "{error}");
+        }
+        let cosine = "preset = \"tictactoe\"\n\
+                      [train.schedule]\nkind = \"cosine\"\nsteps = 4000\nfloor = 0.05\n";
+        assert!(settings_of("my.toml", cosine).is_ok());
+    }
+
+    #[test]
     fn another_game_takes_no_demonstrations_from_a_preset() {
         let shares =
             |text| settings_of("my.toml", text).map(|settings| settings.actor.demonstrations.share);

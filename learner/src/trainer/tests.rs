@@ -30,7 +30,7 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
     for (spec, optimizer, average) in [
         (tower(), adam.clone(), averaging.clone()),
         (tower(), OptimizerConfig::Sgd { momentum: 0.9 }, averaging.clone()),
-        (spec(), adam, WeightAveraging::None),
+        (spec(), adam, WeightAveraging::None {}),
         (spec(), OptimizerConfig::Sgd { momentum: 0.0 }, averaging),
     ] {
         let config = TrainConfig {
@@ -168,6 +168,11 @@ fn the_tower_for_gpus_agrees_with_burn() {
     });
 }
 
+/// The largest difference of two tensors; NaN counts as larger than any number.
+fn largest_difference(one: &[f32], two: &[f32]) -> f32 {
+    one.iter().zip(two).map(|(a, b)| (a - b).abs()).max_by(f32::total_cmp).unwrap_or(0.0)
+}
+
 /// Compares gradients, a run of steps and its weights with burn's.
 fn agrees_with_burn(spec: &NetSpec, choose: impl Fn(Trainer<AlphaZero>) -> Trainer<AlphaZero>) {
     let average = WeightAveraging::Exponential { every_steps: 4, half_life_steps: 8 };
@@ -183,7 +188,7 @@ fn agrees_with_burn(spec: &NetSpec, choose: impl Fn(Trainer<AlphaZero>) -> Train
         fast.net.layout().trained().zip(one.tensors.iter().zip(&two.tensors))
     {
         let largest = two.iter().fold(1e-3_f32, |largest, value| largest.max(value.abs()));
-        let worst = one.iter().zip(two).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let worst = largest_difference(one, two);
         assert!(worst < 1e-3 * largest, "{}: {worst} of {largest}", tensor.name);
     }
     for index in 0..20 {
@@ -193,7 +198,7 @@ fn agrees_with_burn(spec: &NetSpec, choose: impl Fn(Trainer<AlphaZero>) -> Train
     }
     let (one, two) = (fast.weights(Generation(1)).unwrap(), burn.weights(Generation(1)).unwrap());
     for (tensor, (one, two)) in spec.tensors().iter().zip(one.tensors().iter().zip(two.tensors())) {
-        let worst = one.iter().zip(two).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let worst = largest_difference(one, two);
         assert!(worst < 2e-2, "{}: {worst}", tensor.name);
     }
 }

@@ -56,6 +56,7 @@ impl Saved {
     /// Opens the file at `path`, or starts one.
     pub(super) fn open(
         path: &Path,
+        purpose: Purpose,
         arguments: &Arguments,
         game: &GameConfig,
         engines: &Engines,
@@ -69,7 +70,6 @@ impl Saved {
             seed: arguments.seed,
             max_plies: arguments.max_plies,
         };
-        let purpose = Purpose { is: "a file of this match", option: "--save" };
         let (file, lines) = LineFile::open(path, &header, purpose, |_, line: &Line| {
             let lengths = [line.seats.len(), line.game.outcomes.len(), line.game.scores.len()];
             let known = line.seats.iter().all(|entrant| *entrant < arguments.players.len());

@@ -1,7 +1,10 @@
-//! The file of a path: a [`LineFile`] with one line for each iteration.
+//! The file of a path: a [`LineFile`] with one line for each iteration. The match at the end of the path
+//! has a file of its own next to it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use ouro_game::GameConfig;
 use serde::{Deserialize, Serialize};
@@ -11,6 +14,10 @@ use crate::failure::Failure;
 
 /// Version of the format.
 pub(super) const VERSION: u32 = 1;
+
+/// What the file of the match at the end is for.
+pub(super) const CHECK: Purpose =
+    Purpose { is: "the match at the end of this path", option: "--path" };
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,4 +71,23 @@ pub(super) fn open(path: &Path, header: &Header) -> Result<(LineFile, Option<Lin
         if fits { Ok(()) } else { Err("is not of this run".to_owned()) }
     })?;
     Ok((file, lines.pop()))
+}
+
+/// The file of the match at the end of the path in `path`.
+pub(super) fn check_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".check");
+    name.into()
+}
+
+/// Removes the file of the match, if there is one: the match of a path that goes on has another end.
+pub(super) fn remove_check(path: &Path) -> Result<(), Failure> {
+    let file = check_file(path);
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::io(format_args!(
+            "cannot remove {}: {error}; remove it or name another file with --path",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
 }

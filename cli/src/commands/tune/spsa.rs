@@ -20,6 +20,10 @@ const PERTURBATION_DECAY: f64 = 0.101;
 const STABILITY: f64 = 0.1;
 /// Distance of the last perturbation, as a share of the range of the value.
 const LAST_PERTURBATION: f64 = 0.05;
+/// Fewest steps of a value that is played: in 1, which are four decimals, and between its bounds.
+const STEPS: f64 = 1e4;
+/// Most steps in 1, so that their number stays finite.
+const MOST_STEPS: f64 = 1e300;
 
 /// A value to tune.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,10 +39,21 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// The value that is played for a point of the path.
+    /// The value that is played for a point of the path: rounded, so that names of players stay short.
     pub(super) fn played(&self, value: f64) -> f64 {
-        let value = value.clamp(self.low, self.high);
-        if self.whole { value.round() } else { (value * 1e4).round() / 1e4 }
+        let scale = if self.whole { 1.0 } else { self.scale() };
+        // A bound can have more decimals than the values between the bounds.
+        ((value * scale).round() / scale).clamp(self.low, self.high)
+    }
+
+    /// Steps in 1 of a value that is played, a power of ten. A narrow range has more of them: variants
+    /// that differ in the path would otherwise be rounded to the same player.
+    fn scale(&self) -> f64 {
+        let mut scale = STEPS;
+        while scale * (self.high - self.low) < STEPS && scale < MOST_STEPS {
+            scale *= 10.0;
+        }
+        scale
     }
 }
 
@@ -232,5 +247,39 @@ mod tests {
         // The range is 3, so 5 % of it would hardly change the number.
         assert!(whole.perturbation(100.0, 100.0) >= 0.5);
         assert_eq!(parameter("x", 0.0, 1.0).played(0.123_456), 0.123_5);
+    }
+
+    #[test]
+    fn variants_differ_and_stay_within_their_bounds_however_narrow_the_range() {
+        for (low, high) in [(0.0, 50.0), (0.1, 0.12), (0.001, 0.002), (3.0, 3.000_001)] {
+            let narrow = parameter("x", low, high);
+            let start = narrow.played(low + (high - low) / 3.0);
+            let schedule = Schedule { iterations: 100, rate: 0.01, seed: 1 };
+            let mut tuner = Tuner::new(vec![narrow.clone()], schedule, vec![start], 0);
+            while !tuner.is_done() {
+                let Trial { plus, minus } = tuner.trial();
+                let played = [plus[0], minus[0]].map(|value| narrow.played(value));
+                assert_ne!(played[0], played[1], "{low} to {high}");
+                for value in played {
+                    assert!((low..=high).contains(&value), "{value} in {low} to {high}");
+                    assert!(value.to_string().len() <= 13, "{value}");
+                }
+                tuner.learn(1.0);
+            }
+        }
+        assert_eq!(parameter("x", 0.001, 0.002).played(0.001_234_56), 0.001_234_6);
+        let [low, high] = [0.0, 9.0].map(|value| parameter("x", 0.000_01, 0.999_99).played(value));
+        assert_eq!([low, high], [0.000_01, 0.999_99]);
+    }
+
+    #[test]
+    fn the_last_step_is_the_rate_times_half_the_difference_between_the_variants() {
+        let schedule = Schedule { iterations: 10, rate: 0.5, seed: 1 };
+        let mut tuner = Tuner::new(vec![parameter("x", 0.0, 50.0)], schedule, vec![25.0], 9);
+        let Trial { plus, minus } = tuner.trial();
+        tuner.learn(1.0);
+        let moved = tuner.values()[0] - 25.0;
+        assert!((moved - 0.25 * (plus[0] - minus[0])).abs() < 1e-9, "{moved}: {plus:?} {minus:?}");
+        assert!(tuner.is_done());
     }
 }

@@ -48,12 +48,12 @@ impl OptimizerConfig {
 }
 
 /// Which weights are published.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum WeightAveraging {
     /// The weights of the last step.
-    #[default]
-    None,
+    // The braces make serde refuse unknown keys, which it ignores in a variant without them.
+    None {},
     /// An exponential moving average; the plain mean while that weights the newest more.
     Exponential {
         /// Steps between two updates of the average. Each update costs a forward pass.
@@ -63,4 +63,26 @@ pub enum WeightAveraging {
         #[schemars(range(min = 1, max = 1_099_511_627_776_u64))]
         half_life_steps: u64,
     },
+}
+
+impl Default for WeightAveraging {
+    fn default() -> Self {
+        Self::None {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_average_there_are_no_other_keys_and_the_form_in_files_stays() {
+        let none = WeightAveraging::default();
+        let text = toml::to_string(&none).unwrap();
+        assert_eq!(text, "kind = \"none\"\n");
+        assert_eq!(toml::from_str::<WeightAveraging>(&text).unwrap(), none);
+        let error =
+            toml::from_str::<WeightAveraging>(&format!("{text}every_steps = 10\n")).unwrap_err();
+        assert!(error.message().starts_with("unknown field"), "{error}");
+    }
 }

@@ -7,12 +7,12 @@ use crate::error::SettingError;
 
 /// How the learning rate changes over a run, as a factor of `train.learning_rate`; the warm-up comes
 /// on top.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LearningRateSchedule {
     /// It does not.
-    #[default]
-    Constant,
+    // The braces make serde refuse unknown keys, which it ignores in a variant without them.
+    Constant {},
     /// It halves over every `steps` steps, smoothly.
     HalfLife {
         /// Steps to half.
@@ -46,11 +46,17 @@ pub enum LearningRateSchedule {
     },
 }
 
+impl Default for LearningRateSchedule {
+    fn default() -> Self {
+        Self::Constant {}
+    }
+}
+
 impl LearningRateSchedule {
     /// The factor for the step after `step` earlier steps.
     pub fn factor(&self, step: u64) -> f64 {
         match self {
-            Self::Constant => 1.0,
+            Self::Constant {} => 1.0,
             Self::HalfLife { steps } => 0.5_f64.powf(step as f64 / *steps as f64),
             Self::Cosine { steps, floor } => {
                 let way = (step as f64 / *steps as f64).min(1.0);
@@ -88,7 +94,7 @@ mod tests {
 
     #[test]
     fn every_schedule_starts_at_one_and_falls_as_it_says() {
-        near(&LearningRateSchedule::Constant, 1_000_000, 1.0);
+        near(&LearningRateSchedule::Constant {}, 1_000_000, 1.0);
         let half = LearningRateSchedule::HalfLife { steps: 100 };
         near(&half, 0, 1.0);
         near(&half, 200, 0.25);
@@ -132,5 +138,18 @@ mod tests {
             toml::from_str::<LearningRateSchedule>("kind = \"cosine\"\nsteps = 7\nflour = 0.5")
                 .is_err()
         );
+    }
+
+    #[test]
+    fn a_constant_rate_has_no_other_keys_and_keeps_its_form_in_files() {
+        let constant = LearningRateSchedule::default();
+        let text = toml::to_string(&constant).unwrap();
+        assert_eq!(text, "kind = \"constant\"\n");
+        assert_eq!(toml::from_str::<LearningRateSchedule>(&text).unwrap(), constant);
+        for key in ["steps = 7", "floor = 0.5"] {
+            let error =
+                toml::from_str::<LearningRateSchedule>(&format!("{text}{key}\n")).unwrap_err();
+            assert!(error.message().starts_with("unknown field"), "{error}");
+        }
     }
 }
