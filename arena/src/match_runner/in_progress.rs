@@ -279,3 +279,6 @@ impl ClusterSource for Clusters<'_> {
         ControlFlow::Continue(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_difference_to_the_champion_has_half_its_interval_and_the_champion_a_dash() {
+        let shown = |to_champion| {
+            let (elo, elo_low, elo_high) = (540.0, 490.0, 590.0);
+            let (player, games, score) = ("generation-2".to_owned(), 416, 0.77);
+            super::to_champion(&Rating {
+                player,
+                elo,
+                elo_low,
+                elo_high,
+                games,
+                score,
+                to_champion,
+            })
+        };
+        assert_eq!(shown(Some(Estimate { value: -12.0, low: -40.0, high: 16.0 })), "-12 ± 28");
+        assert_eq!(shown(Some(Estimate { value: 0.0, low: 0.0, high: 0.0 })), "–");
+        assert_eq!(shown(None), "–");
+    }
+
+    #[test]
     fn times_are_dates_also_around_leap_days() {
         for (unix, date, clock) in [
             (0.0, "1970-01-01", "00:00:00"),

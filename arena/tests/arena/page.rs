@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ouro_arena::web::Gauge;
 use ouro_arena::{Arena, ArenaConfig, ArenaError};
+use ouro_rating::{Estimate, Rating};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -126,6 +127,34 @@ async fn a_run_with_games_shows_its_champion_its_curve_and_every_kept_game() {
     let frames = frames["frames"].as_array().unwrap();
     assert!((6..=10).contains(&frames.len()));
     assert!(frames[1]["board"].as_str().unwrap().contains("class=\"mark seat0 new\""));
+    arena.stop().await;
+}
+
+#[tokio::test]
+async fn every_row_of_the_ratings_has_its_difference_to_the_champion() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = Running::start_with(with_page(folder.path())).await;
+    assert!(arena.publish(1, strong(1)).await.promotion().is_some());
+    arena.idle_after(1).await;
+
+    let table = arena.ratings.borrow().clone();
+    let home = page(arena.web.unwrap(), "/").await;
+    let (_, shown) = home.split_once("<section id=\"ratings\"").expect("ratings are shown");
+    let head = "<th scope=\"col\">Player</th><th scope=\"col\">To the champion</th>";
+    assert!(shown.contains(head) && shown.contains("The champion is generation-1."), "{shown}");
+    assert!(table.ratings.len() > 2, "{table:?}");
+    for Rating { player, elo, to_champion, .. } in &table.ratings {
+        let Estimate { value, low, high } = to_champion.expect("there is a champion");
+        let cell = if player == "generation-1" {
+            "–".to_owned()
+        } else {
+            assert!(low < value && value < high, "{player}: {to_champion:?}");
+            format!("{value:+.0} ± {:.0}", (high - low) / 2.0)
+        };
+        assert_ne!(value, *elo, "{player}: not the difference to the anchor");
+        let row = format!("<th scope=\"row\">{player}</th><td>{cell}</td>");
+        assert!(shown.contains(&row), "{row} is not in {shown}");
+    }
     arena.stop().await;
 }
 

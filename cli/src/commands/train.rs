@@ -9,6 +9,7 @@ mod curves;
 mod event;
 mod history;
 mod plan;
+mod ratings;
 mod refusal;
 mod report;
 mod resume;

@@ -8,8 +8,9 @@ use ouro_actor::{Actor, ActorCounters};
 use ouro_arena::event::Overtaken;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::Gauges;
-use ouro_arena::{Arena, ArenaEvent, Condition, PlayerId};
+use ouro_arena::{Arena, ArenaEvent, Condition};
 use ouro_learner::{Learner, SharedReplay, SharedStatus};
+use ouro_net::Generation;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
 use ouro_rating::gate::Verdict;
@@ -17,9 +18,10 @@ use ouro_service::Conditions;
 use tokio::sync::{broadcast, watch};
 
 use super::curves;
-use super::event::{Decision, End, Event, Match, Progress, Rated, Start};
+use super::event::{Decision, End, Event, Match, Progress, Start};
 use super::history::History;
 use super::plan::Plan;
+use super::ratings;
 use super::screen::Screen;
 use super::view::View;
 use crate::failure::Failure;
@@ -195,6 +197,10 @@ impl<'a> Reporter<'a> {
         let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
         let loss = stands.report.loss;
         let (replay, _) = self.replay.status();
+        let table = self.ratings.borrow().clone();
+        let promoted: Vec<Generation> =
+            self.pool.borrow().members.iter().map(|member| member.checkpoint.generation).collect();
+        self.view.note_difference(ratings::difference(&table, &promoted));
         let progress = Progress {
             seconds: self.seconds(),
             generation: stands.generation,
@@ -212,7 +218,7 @@ impl<'a> Reporter<'a> {
             window_capacity: replay.capacity,
             staleness: replay.staleness.lag,
             pool: self.pool_size(),
-            best: best(&self.ratings.borrow()),
+            best: ratings::best(&table),
             gate: self.gate.clone(),
         };
         self.last = (now, moves, stands.games);
@@ -258,11 +264,4 @@ impl<'a> Reporter<'a> {
         };
         self.emit(if promoted { Event::Promotion(event) } else { Event::Rejection(event) })
     }
-}
-
-/// Returns the strongest checkpoint. Other players are skipped: early in a run, fixed players are
-/// stronger than any checkpoint.
-fn best(table: &RatingTable) -> Option<Rated> {
-    let is_ours = |player: &str| matches!(player.parse(), Ok(PlayerId::Generation(_)));
-    table.ratings.iter().find(|row| is_ours(&row.player)).map(Rated::from)
 }

@@ -3,7 +3,10 @@
 //! A [`View`] does not depend on a terminal. [`lines`](View::lines) depends only on the events so
 //! far, the time and the width. No line exceeds the width.
 
-use super::event::{Clock, Event, Match, Progress, Start};
+use ouro_rating::Estimate;
+
+use super::event::{Clock, Event, Match, Progress, Rated, Start};
+use super::ratings::Difference;
 
 /// Width of the column of names.
 const NAME: usize = 12;
@@ -16,6 +19,8 @@ pub(super) struct View {
     start: Start,
     progress: Progress,
     gate: Option<Match>,
+    /// The difference of the best checkpoint to another one.
+    difference: Option<Difference>,
     pause_reason: Option<String>,
     draining: bool,
 }
@@ -51,6 +56,11 @@ impl View {
     /// Updates the match at the gate.
     pub(super) fn note_gate(&mut self, played: Match) {
         self.gate = Some(played);
+    }
+
+    /// Updates the difference of the best checkpoint to another one.
+    pub(super) fn note_difference(&mut self, difference: Option<Difference>) {
+        self.difference = difference;
     }
 
     /// Returns the lines of the panel `seconds` after the start.
@@ -121,13 +131,17 @@ impl View {
         format!("[{}{}]{text}", "#".repeat(full), "-".repeat(cells - full))
     }
 
+    /// Returns the row of the best checkpoint: its Elo, and its difference to another checkpoint, or
+    /// its games if there is no other.
     fn elo(&self) -> String {
-        match &self.progress.best {
-            None => "no rating yet".to_owned(),
-            Some(best) => format!(
-                "{:+.0} ({:+.0} to {:+.0})   {}, over {} games",
-                best.elo, best.elo_low, best.elo_high, best.player, best.games
-            ),
+        let Some(best) = &self.progress.best else { return "no rating yet".to_owned() };
+        let Rated { player, elo, elo_low, elo_high, games, .. } = best;
+        let elo = with_margin(Estimate { value: *elo, low: *elo_low, high: *elo_high });
+        match &self.difference {
+            Some(Difference { to, elo: difference }) => {
+                format!("{elo}   {player}, {} to {to}", with_margin(*difference))
+            }
+            None => format!("{elo}   {player}, over {games} games"),
         }
     }
 
@@ -157,9 +171,13 @@ impl View {
     }
 }
 
+/// A figure with half the width of its interval, such as `+212 ± 31`.
+fn with_margin(Estimate { value, low, high }: Estimate) -> String {
+    format!("{value:+.0} ± {:.0}", (high - low) / 2.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::event::Rated;
     use super::*;
     use ouro_net::Generation;
 
@@ -219,6 +237,8 @@ mod tests {
             gate: Some(at_gate()),
             ..Progress::default()
         }));
+        let elo = Estimate { value: 45.0, low: 27.0, high: 63.0 };
+        view.note_difference(Some(Difference { to: "generation-9".to_owned(), elo }));
         view
     }
 
@@ -230,7 +250,7 @@ learned     generation 12   step 1240   games 5321   pool 4
 speed       8.2 games/s   412 moves/s
 loss        2.314   policy 1.800   value 0.514   entropy 0.900
 gate        [######------------------] 100/400   62.5 % (53.1 to 71.1), needs 55.0
-Elo         +312 (+280 to +344)   generation-11, over 900 games
+Elo         +312 ± 32   generation-11, +45 ± 18 to generation-9
 next        generation 13 after 40 of 100 steps; generation-12 plays generation-11
 page        http://127.0.0.1:8080";
         assert_eq!(running().lines(3_723.0, 100).join("\n"), expected);
@@ -242,6 +262,28 @@ page        http://127.0.0.1:8080";
         assert!(lines[3].ends_with("no step yet") && lines[4].ends_with("no candidate"));
         assert!(lines[5].ends_with("no rating yet"), "{lines:?}");
         assert_eq!(lines[6], "next        first step after 0 of 4096 positions");
+    }
+
+    #[test]
+    fn the_only_promoted_checkpoint_has_its_games_and_no_difference() {
+        let mut view = running();
+        view.note_difference(None);
+        let elo = &view.lines(0.0, 100)[5];
+        assert_eq!(elo, "Elo         +312 ± 32   generation-11, over 900 games");
+    }
+
+    #[test]
+    fn the_row_of_ratings_fits_a_usual_terminal_also_late_in_a_run() {
+        let mut view = running();
+        if let Some(best) = &mut view.progress.best {
+            best.player = "generation-2345".to_owned();
+            (best.elo, best.elo_low, best.elo_high) = (2_345.0, 1_234.0, 3_456.0);
+        }
+        let elo = Estimate { value: 345.0, low: 222.0, high: 468.0 };
+        view.note_difference(Some(Difference { to: "generation-1234".to_owned(), elo }));
+        let expected = "Elo         +2345 ± 1111   generation-2345, +345 ± 123 to generation-1234";
+        // One column less than 80: the screen leaves the last one free.
+        assert_eq!(view.lines(0.0, 79)[5], expected);
     }
 
     #[test]

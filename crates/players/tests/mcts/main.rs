@@ -142,6 +142,27 @@ fn a_player_on_the_clock_stops_when_its_time_is_up() {
 }
 
 #[test]
+fn a_player_on_the_clock_stops_when_the_position_is_proven() {
+    let game = ConnectFour::new(connect_four::Config::default()).unwrap();
+    // The first player wins with column 4.
+    let state = game.position("112233").unwrap();
+    for weights in ["rollout", "uniform"] {
+        let clock = Arc::new(Looks::default());
+        let context =
+            &mut BuildContext { game: &game, engines: &mut |_| None, clock: clock.clone() };
+        let mut player = by_name(&format!("mcts{{ms=1000,weights={weights}}}"), context).unwrap();
+        let mut rng = Rng::new(1, "seat");
+        let mut choices = Vec::new();
+        let mut requests = [Request { state: &state, player: 0, rng: &mut rng, game: None }];
+        player.choose(&game, &mut requests, &mut choices);
+        assert_eq!(choices[0].action, Action(3));
+        // The whole time has 1,001 polls. A proof needs one visit of the winning move.
+        let looks = clock.0.load(Ordering::Relaxed);
+        assert!(looks < 100, "{weights}: {looks} polls of the clock");
+    }
+}
+
+#[test]
 fn a_timed_search_ends_even_if_all_leaves_are_known_and_the_root_is_not_proven() {
     let [(_, pennies), ..] = matrix::matrices();
     let game = Matrix::new(pennies).unwrap();

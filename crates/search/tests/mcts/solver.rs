@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Action, Game, Rng};
-use ouro_search::{Estimates, Evaluator, Leaf, Rollout, SearchConfig, Uniform};
+use ouro_search::mcts::Objective;
+use ouro_search::{Estimates, Evaluator, Leaf, Rollout, Scheduler, Search, SearchConfig, Uniform};
 
 use crate::decide;
 
@@ -36,6 +37,41 @@ fn a_draw_that_is_worth_a_win_does_not_end_the_search_as_one() {
         moves.iter().for_each(|&cell| game.step(&mut state, &[Action(cell); 2]).unwrap());
         let decision = decide(&game, &state, &config, &mut Uniform, 1);
         assert!(decision.proven && decision.values == [-1.0, 1.0], "{decision:?}");
+    }
+}
+
+#[test]
+fn of_several_proven_wins_the_soonest_is_played() {
+    let game = TicTacToe::default();
+    // No return is known to be the maximum, so that a first proven win does not end the search.
+    let objective = Objective::Returns;
+    let config = SearchConfig { simulations: 10_000, objective, ..SearchConfig::default() };
+    // The second player errs with cell 5. The first player then wins in cell 8 at once, and in cells
+    // 2 and 6, which threaten two lines each, two plies later.
+    let mut before = game.initial(&mut Rng::new(0, "test"));
+    for cell in [0, 1, 4, 3, 7] {
+        game.step(&mut before, &[Action(cell); 2]).unwrap();
+    }
+    let (mut state, error) = (before, [Action(5); 2]);
+    game.step(&mut state, &error).unwrap();
+    for is_kept in [false, true] {
+        let mut search = Search::new(config.clone(), &game).unwrap();
+        let start = if is_kept { &before } else { &state };
+        search.start(&game, start, Rng::new(1, "search"));
+        let run = |search: &mut Search<TicTacToe>| {
+            Scheduler::new(1).run(&game, std::slice::from_mut(search), &mut Uniform);
+        };
+        run(&mut search);
+        if is_kept {
+            assert!(search.advance(&game, &error, &state));
+            run(&mut search);
+        }
+        let decision = search.decide(&game);
+        assert!(decision.proven && decision.values == [1.0, -1.0], "{decision:?}");
+        let seat = &decision.seats[0];
+        assert_eq!(seat.actions, [2, 6, 8].map(Action));
+        assert!(seat.policy.iter().all(|&share| share > 0.0), "all three win: {seat:?}");
+        assert_eq!(seat.action, Action(8), "{seat:?}");
     }
 }
 
