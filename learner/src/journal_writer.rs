@@ -31,7 +31,7 @@ use crate::status::{Condition, SharedStatus};
 
 use stall::Stall;
 
-pub(crate) use command::{Command, Decision, PushSession};
+pub(crate) use command::{Command, Decision, NotOpened, PushSession};
 pub(crate) use refusals::Refusals;
 
 mod command;
@@ -126,17 +126,17 @@ impl JournalWriter {
         &self,
         actor: String,
         claim: Option<u64>,
-    ) -> Result<Option<PushSession>, Ended> {
+    ) -> Result<Result<PushSession, NotOpened>, Ended> {
         self.request_session(actor, claim).await?.await.map_err(|_| Ended)
     }
 
-    /// Requests a session under a new epoch, or under the actor's last epoch if `claim` names it. Requests
-    /// are answered in their order: with `None` if `claim` names any other epoch.
+    /// Requests a session under a new epoch, or under the actor's last epoch if `claim` names it.
+    /// Requests are answered in their order.
     pub(crate) async fn request_session(
         &self,
         actor: String,
         claim: Option<u64>,
-    ) -> Result<oneshot::Receiver<Option<PushSession>>, Ended> {
+    ) -> Result<oneshot::Receiver<Result<PushSession, NotOpened>>, Ended> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Open { actor, claim, reply }).await.map_err(|_| Ended)?;
         Ok(answer)
@@ -188,7 +188,7 @@ struct WriterState<D: Disk> {
     /// The open session of each actor.
     sessions: BTreeMap<Arc<str>, OpenSession>,
     /// Sessions under new epochs that wait for their commit.
-    opening: Vec<(oneshot::Sender<Option<PushSession>>, PushSession)>,
+    opening: Vec<(oneshot::Sender<Result<PushSession, NotOpened>>, PushSession)>,
     /// Accepted games that wait for their commit, with their numbers and actors.
     waiting: VecDeque<(u64, Arc<str>, Box<AcceptedGame>)>,
     refused: Vec<RefusalReason>,
@@ -292,14 +292,18 @@ impl<D: Disk> WriterState<D> {
         &mut self,
         actor: Arc<str>,
         claim: Option<u64>,
-        reply: oneshot::Sender<Option<PushSession>>,
+        reply: oneshot::Sender<Result<PushSession, NotOpened>>,
     ) -> Result<(), JournalWriterError> {
+        // Sends fail if the connection is gone, which is harmless.
+        if claim.is_none() && self.forgets_connected(&actor) {
+            let _ = reply.send(Err(NotOpened::Full));
+            return Ok(());
+        }
         let (epoch, is_new) = match self.journal.greet(&actor, claim)? {
             Greeting::Issued(epoch) => (epoch, true),
             Greeting::Known(epoch) => (epoch, false),
             Greeting::Fenced { .. } => {
-                // The send fails if the connection is gone, which is harmless.
-                let _ = reply.send(None);
+                let _ = reply.send(Err(NotOpened::Fenced));
                 return Ok(());
             }
         };
@@ -316,9 +320,16 @@ impl<D: Disk> WriterState<D> {
             self.group.appended(self.now());
             self.opening.push((reply, session));
         } else {
-            let _ = reply.send(Some(session));
+            let _ = reply.send(Ok(session));
         }
         Ok(())
+    }
+
+    /// Whether a new epoch of `actor` would make the journal forget a connected actor, which then
+    /// could not go on. Otherwise one caller with many names could end all other actors.
+    fn forgets_connected(&self, actor: &str) -> bool {
+        let open = self.journal.forgets(actor).and_then(|name| self.sessions.get(name));
+        open.is_some_and(|open| !open.watermark.is_closed())
     }
 
     fn decide(
@@ -401,14 +412,14 @@ impl<D: Disk> WriterState<D> {
             self.progress.refused(reason);
         }
         for (reply, session) in self.opening.drain(..) {
-            let _ = reply.send(Some(session));
+            let _ = reply.send(Ok(session));
         }
         self.release()?;
         let journal = &self.journal;
         self.progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
         self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals }| {
-            // The journal drops the epochs of old actors when there are too many. Their
-            // connections end.
+            // The journal forgets the longest silent actor when there are too many. It is not
+            // connected, but its refusals were kept.
             let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)
             else {
                 return false;

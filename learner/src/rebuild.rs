@@ -14,7 +14,9 @@ use crate::journal_writer::{JOURNAL, JournalWriterError};
 use crate::learner::{LearnerError, check_run};
 use crate::run_file::store_run;
 use crate::trainer::TrainerState;
-use crate::training_state::{RunState, StateStore, TrainingState, TrainingStateError};
+use crate::training_state::{
+    RunState, StateStore, TrainingState, TrainingStateError, UnfitState, training_states,
+};
 
 /// A training state that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,8 @@ pub struct Rebuilt {
 }
 
 /// Makes a training state from `weights` for the learner with this configuration, which must not
-/// run. Returns `None` without a change if the learner has a whole training state.
+/// run. Returns `None` without a change if the learner has a whole training state. Fails if the
+/// journal does not hold the games that the newest one needs.
 pub fn rebuild_training_state(
     config: &Config,
     weights: &Weights,
@@ -41,7 +44,11 @@ pub fn rebuild_training_state(
         .map_err(JournalWriterError::Journal)?;
     let mut store = StateStore::open(directory, config.training_states.kept)?;
     match store.load() {
-        Ok(loaded) if loaded.newest.is_some() => return Ok(None),
+        Ok(loaded) if loaded.newest.is_some() => {
+            let games = journal.oldest_record()..journal.records();
+            let unfit = UnfitState::find(directory, &training_states(directory)?, &games);
+            return unfit.map_or(Ok(None), |unfit| Err(unfit.into()));
+        }
         Ok(_) | Err(TrainingStateError::NoneWhole { .. }) => {}
         Err(error) => return Err(error.into()),
     }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use ouro_game::record::{Replay, ReplayError};
 use ouro_game::{Game, GameVisitor, Rng, Symmetry};
 use ouro_net::{Generation, ValueRange};
-use ouro_replay::intake::states;
+use ouro_replay::intake::{play_through, states};
 use ouro_replay::{
-    AcceptedGame, Draw, EncodedTrajectory, GameSummary, Intake, Refusal, TrainedMoves, Trajectory,
-    TrajectoryError,
+    AcceptedGame, Draw, EncodedTrajectory, GameSummary, Intake, Ply, Refusal, TrainedMoves,
+    Trajectory, TrajectoryError,
 };
 use ouro_settings::SettingError;
 
@@ -140,16 +140,19 @@ impl<G: Game> OfGame<G> {
     /// Decodes an accepted game and replays it. Returns every state, the last included.
     fn restored(&self, bytes: &[u8]) -> Result<(Trajectory, Vec<G::State>), UnpackError> {
         let trajectory = Trajectory::decode(bytes, &self.intake.config)?;
-        let seed = trajectory.record.seed;
-        let plies = &trajectory.plies;
-        let states = states(Replay::of_plies(&self.game, seed, plies), plies.len())?;
-        // The journal keeps only the fingerprint of the last state.
-        let got = self.game.digest(&states[states.len() - 1]);
-        let expected = trajectory.record.last_digest();
-        if got != expected {
-            return Err(UnpackError::Rules { got, expected });
-        }
+        let states = states(self.replay(&trajectory), trajectory.plies.len())?;
+        self.check_last(&trajectory, &states[states.len() - 1])?;
         Ok((trajectory, states))
+    }
+
+    fn replay<'a>(&'a self, trajectory: &'a Trajectory) -> Replay<'a, G, Ply> {
+        Replay::of_plies(&self.game, trajectory.record.seed, &trajectory.plies)
+    }
+
+    /// Checks the last state of a replay. The journal keeps the fingerprint of no other one.
+    fn check_last(&self, trajectory: &Trajectory, last: &G::State) -> Result<(), UnpackError> {
+        let (got, expected) = (self.game.digest(last), trajectory.record.last_digest());
+        if got == expected { Ok(()) } else { Err(UnpackError::Rules { got, expected }) }
     }
 }
 
@@ -167,8 +170,10 @@ impl<G: Game> Rules for OfGame<G> {
         payload: &[u8],
         generation: Generation,
     ) -> Result<(EncodedTrajectory, GameSummary), UnpackError> {
-        let (trajectory, states) = self.restored(payload)?;
-        let game = self.intake.encoded(&self.game, payload, &trajectory, &states, generation);
+        let trajectory = Trajectory::decode(payload, &self.intake.config)?;
+        let (movers, last) = play_through(&self.game, self.replay(&trajectory), |_, _, _| {})?;
+        self.check_last(&trajectory, &last)?;
+        let game = self.intake.encoded(payload, &trajectory, &movers, generation);
         Ok((game, trajectory.summary()))
     }
 

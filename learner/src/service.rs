@@ -26,6 +26,7 @@ use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::learner_service_server::LearnerService;
 use ouro_proto::trajectory::HelloError;
 use ouro_replay::RefusalReason;
+use ouro_replay::journal::MAX_ACTORS;
 use ouro_service::access::{Guard, Identity, Permissions, Role};
 use ouro_service::{Clock, IntoStatus, SystemClock};
 use ouro_settings::process_report;
@@ -115,6 +116,12 @@ pub(crate) enum StreamError {
         /// The epoch that the actor wants to resume.
         epoch: u64,
     },
+    /// As many actors are known as can be, and the one to forget is connected. Not permanent: its
+    /// next game makes room.
+    #[error(
+        "this learner remembers {MAX_ACTORS} names of actors, and the longest silent of them is connected; try again later, and give actors names that they keep"
+    )]
+    Full,
     /// A sequence number was skipped.
     #[error("trajectory {got} came where {expected} was due")]
     Gap {
@@ -140,7 +147,7 @@ pub(crate) enum StreamError {
 impl IntoStatus for StreamError {
     fn code(&self) -> Code {
         match self {
-            Self::Saturated(_) | Self::Suspended(_) => Code::ResourceExhausted,
+            Self::Saturated(_) | Self::Full | Self::Suspended(_) => Code::ResourceExhausted,
             Self::OtherName { .. } => Code::PermissionDenied,
             Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Gap { .. } => {
                 Code::InvalidArgument

@@ -43,7 +43,10 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     results.iter().take(count).flatten().for_each(|seed| totals.add(seed));
     show(&totals.table(start.elapsed()));
     if let Some((seed, text)) = failed {
-        show(&text);
+        // With `--log` every seed has shown its text when it ended.
+        if !options.log {
+            show(&text);
+        }
         bail!("seed {seed} shows a violation");
     }
     let twice = results.iter().zip(results.iter().skip(count));

@@ -108,6 +108,39 @@ fn training_continues_from_published_weights_if_its_states_are_lost() {
 }
 
 #[test]
+fn the_remedy_of_a_damaged_journal_makes_the_run_usable() {
+    const REMEDY: &str = "without one, move the folder of the learner away and run `ouro repair`";
+    let home = home_with_run();
+    let learner = home.path().join("run/learner");
+    flip(&small_run::file_in(&learner.join("journal"), ".journal"));
+    let refused = train(home.path(), "1s");
+    assert_eq!(refused.code, Some(69), "{}", refused.stderr);
+    let text = &refused.stderr;
+    assert!(text.contains(".journal is damaged at byte ") && text.contains(REMEDY), "{text}");
+    let repair = || ouro(home.path(), &["repair", "run"]);
+    let left = repair();
+    assert_eq!(left.code, Some(1), "{}{}", left.stdout, left.stderr);
+    assert!(left.stdout.contains("training  NOT USABLE  "), "{}", left.stdout);
+    assert!(left.stdout.contains(REMEDY), "{}", left.stdout);
+
+    // Without the journal alone, the training states need games that are gone.
+    let aside = |name: &str| home.path().join(name);
+    fs::rename(learner.join("journal"), aside("journal")).expect("it is there");
+    let left = repair();
+    assert_eq!(left.code, Some(1), "{}{}", left.stdout, left.stderr);
+    assert!(left.stdout.contains(" needs games "), "{}", left.stdout);
+
+    fs::rename(&learner, aside("learner")).expect("it is there");
+    let repaired = repair();
+    assert_eq!(repaired.code, Some(0), "{}{}", repaired.stdout, repaired.stderr);
+    let said = "training  usable      training continues from generation-";
+    assert!(repaired.stdout.contains(said), "{}", repaired.stdout);
+    let trained = train(home.path(), "1s");
+    assert_eq!(trained.code, Some(0), "{}", trained.stderr);
+    is_sound(home.path());
+}
+
+#[test]
 fn a_lost_part_of_the_arena_is_refused_and_a_part_of_another_run_too() {
     let [home, other] = [home_with_run(), home_with_run()];
     let run = |home: &tempfile::TempDir, part: &str| home.path().join("run").join(part);

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use ouro_game::record::{Replay, ReplayError};
-use ouro_game::{ActionMask, Game, GameConfig, Turn};
+use ouro_game::{ActionMask, Game, GameConfig, PlayerSet, Turn};
 use ouro_net::Generation;
 
 use crate::refusal::Refusal;
 use crate::trajectory::{
-    EncodedTrajectory, GameSummary, Ply, PositionRef, SearchTarget, Trajectory,
+    EncodedTrajectory, GameSummary, Move, Ply, PositionRef, SearchTarget, Trajectory,
 };
 use crate::window::surprise_weights;
 
@@ -80,6 +80,26 @@ pub fn states<G: Game>(
     Ok(states)
 }
 
+/// Replays a game with one state in memory at a time: all states of a long game on a large board
+/// take gigabytes. Returns the players that move in each ply, and the last state. `each` is called
+/// with every ply, the players that move in it, and the state in which they move.
+pub fn play_through<G: Game>(
+    game: &G,
+    mut replay: Replay<'_, G, Ply>,
+    mut each: impl FnMut(usize, PlayerSet, &G::State),
+) -> Result<(Vec<PlayerSet>, G::State), ReplayError> {
+    let mut movers = Vec::new();
+    while replay.next_actions()?.is_some() {
+        // Always a move, because there are next actions.
+        if let Turn::Move(players) = game.turn(replay.state()) {
+            each(replay.ply(), players, replay.state());
+            movers.push(players);
+        }
+        replay.advance()?;
+    }
+    Ok((movers, replay.finish()?))
+}
+
 impl Intake {
     /// Checks every part of a received game. `game` is the game of [`config`](Self::config), and
     /// `newest` is the newest published generation.
@@ -90,17 +110,23 @@ impl Intake {
         newest: Generation,
     ) -> Result<AcceptedGame, Refusal> {
         self.check(game.players(), trajectory, newest)?;
-        let states = states(trajectory.replay(game)?, trajectory.plies.len())?;
-        let last = &states[states.len() - 1];
-        check_outcomes(game, trajectory, last)?;
-        check_searches(game, trajectory, &states)?;
+        let (mut searches, mut legal) = (Ok(()), ActionMask::default());
+        let replay = trajectory.replay(game)?;
+        let (movers, last) = play_through(game, replay, |ply, movers, state| {
+            if searches.is_ok() {
+                let moves = &trajectory.plies[ply].moves;
+                searches = check_searches(game, state, ply, movers, moves, &mut legal);
+            }
+        })?;
+        check_outcomes(game, trajectory, &last)?;
+        searches?;
         let bytes = trajectory.encode()?;
-        let encoded = self.encoded(game, bytes, trajectory, &states, trajectory.generation());
+        let encoded = self.encoded(bytes, trajectory, &movers, trajectory.generation());
         if encoded.position_refs().is_empty() {
             return Err(Refusal::NothingToLearn);
         }
         let learning = trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns);
-        let returns = learning.map(|(seat, _)| game.returns(last, seat)).collect();
+        let returns = learning.map(|(seat, _)| game.returns(&last, seat)).collect();
         Ok(AcceptedGame { game: encoded, returns, summary: trajectory.summary() })
     }
 
@@ -162,20 +188,20 @@ impl Intake {
 
     /// The game for the replay, with the positions for training: seat by seat, in order of play.
     ///
-    /// `bytes` is the canonical form of `trajectory`, and `states` are all its states.
-    pub fn encoded<G: Game>(
+    /// `bytes` is the canonical form of `trajectory`, and `movers` are the players that move in each
+    /// of its plies.
+    pub fn encoded(
         &self,
-        game: &G,
         bytes: impl Into<Box<[u8]>>,
         trajectory: &Trajectory,
-        states: &[G::State],
+        movers: &[PlayerSet],
         generation: Generation,
     ) -> EncodedTrajectory {
         let (mut positions, mut surprises) = (Vec::new(), Vec::new());
         for (seat, _) in trajectory.seats.iter().enumerate().filter(|(_, seat)| seat.learns) {
-            for (ply, played) in trajectory.plies.iter().enumerate() {
-                let Turn::Move(movers) = game.turn(&states[ply]) else { continue };
-                let Some(mover) = movers.iter().position(|player| player == seat) else { continue };
+            for (ply, (played, players)) in trajectory.plies.iter().zip(movers).enumerate() {
+                let mover = players.iter().position(|player| player == seat);
+                let Some(mover) = mover else { continue };
                 let search = played.moves.get(mover).and_then(|one| one.search.as_ref());
                 let target = search.filter(|target| !target.policy.is_empty());
                 if self.trained_moves != TrainedMoves::All && target.is_none() {
@@ -212,20 +238,20 @@ fn check_outcomes<G: Game>(
     Ok(())
 }
 
-/// Refuses search targets that no search can return.
+/// Refuses search targets of the `moves` of a ply that no search can return. `movers` move in
+/// `state`. `legal` is scratch space.
 fn check_searches<G: Game>(
     game: &G,
-    trajectory: &Trajectory,
-    states: &[G::State],
+    state: &G::State,
+    ply: usize,
+    movers: PlayerSet,
+    moves: &[Move],
+    legal: &mut ActionMask,
 ) -> Result<(), Refusal> {
-    let mut legal = ActionMask::default();
-    for (ply, played) in trajectory.plies.iter().enumerate() {
-        let Turn::Move(movers) = game.turn(&states[ply]) else { continue };
-        for (mover, one) in movers.iter().zip(&played.moves) {
-            let Some(target) = &one.search else { continue };
-            game.legal(&states[ply], mover, &mut legal);
-            check_target(ply, target, &legal)?;
-        }
+    for (mover, one) in movers.iter().zip(moves) {
+        let Some(target) = &one.search else { continue };
+        game.legal(state, mover, legal);
+        check_target(ply, target, legal)?;
     }
     Ok(())
 }
@@ -266,3 +292,6 @@ fn check_target(ply: usize, target: &SearchTarget, legal: &ActionMask) -> Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

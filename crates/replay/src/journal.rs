@@ -195,6 +195,12 @@ impl<D: Disk> Journal<D> {
         Ok(Greeting::Issued(epoch))
     }
 
+    /// The actor that [`greet`](Self::greet) forgets if it issues a new epoch to `actor`. Uncommitted
+    /// decisions count.
+    pub fn forgets(&self, actor: &str) -> Option<&str> {
+        self.staged.forgets(actor)
+    }
+
     /// Appends an accepted record.
     pub fn append(&mut self, record: Record<'_>) -> Result<Appended, JournalError> {
         let appended = self.decide(Kind::Record, record)?;

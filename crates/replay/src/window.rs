@@ -108,8 +108,9 @@ impl<T: Item> Window<T> {
 
     /// Inserts game `number`, which must be the [next](Self::next). May drop the oldest games.
     ///
-    /// A void game takes the room that it had before it was purged, so the window holds the same
-    /// games. It has no copies, so none of its positions is drawn.
+    /// Counted in positions, a void game takes the room that it had before it was purged, so the
+    /// window holds the same games. It has fewer bytes, so a window at its limit of bytes may hold
+    /// more. It has no copies, so none of its positions is drawn.
     pub fn insert(&mut self, number: u64, item: T) -> Result<(), WindowError> {
         let expected = self.next();
         if number != expected {

@@ -126,6 +126,11 @@ impl Settings {
         let rows = self.train.batch_moves;
         let row = BATCHES * sizes.planes + 2 * activations(&self.net, sizes.cells);
         add("train.batch_moves", rows, rows as u128 * row);
+        let (plies, threads) = (self.intake.max_plies, self.replay.assembly_threads as u128);
+        // A game is checked in one state at a time. Batches are made from all states of a game.
+        let decoded = PLY_BYTES * (self.intake.replay_threads as u128 + threads);
+        let ply = decoded + sizes.state * threads;
+        add("intake.max_plies", plies, plies as u128 * ply);
         match self.train.algorithm {
             AlgorithmConfig::AlphaZero(_) => {
                 let mebibytes = self.replay.max_mib;
@@ -203,13 +208,14 @@ mod tests {
     #[test]
     fn a_setting_that_takes_too_much_memory_is_named_with_what_it_takes() {
         type Change = fn(&mut Settings);
-        let cases: [(&str, Change); 7] = [
+        let cases: [(&str, Change); 8] = [
             ("actor.games_per_thread", |one| one.actor.games_per_thread = usize::MAX),
             ("actor.games_per_thread", |one| one.actor.games_per_thread = 1_000_000),
             ("actor.cached_evaluations", |one| one.actor.cached_evaluations = 1 << 30),
             ("actor.tree_memory_mib", |one| one.actor.tree_memory_mib = 1 << 20),
             ("deploy.outbox_games", |one| one.deploy.outbox_games = 1 << 40),
             ("train.batch_moves", |one| one.train.batch_moves = 1 << 20),
+            ("intake.max_plies", |one| one.intake.max_plies = 1 << 30),
             ("replay.max_mib", |one| one.replay.max_mib = 1 << 20),
         ];
         for (key, change) in cases {

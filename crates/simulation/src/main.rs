@@ -32,7 +32,7 @@ struct Arguments {
     /// Number of faults.
     #[arg(long, default_value_t = 20)]
     faults: usize,
-    /// Empty folder for real files, which stay there; a temporary one if left out.
+    /// Empty or new folder for real files, which stay there; a temporary one if left out.
     #[arg(long)]
     folder: Option<PathBuf>,
     /// Print all events, and the log of all hosts to standard error.
@@ -57,6 +57,9 @@ fn main() -> anyhow::Result<ExitCode> {
         std::fs::remove_dir_all(&folder).context("cannot remove the files of an earlier run")?;
     }
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    // Files of another simulation would be taken for violations of this one.
+    let is_empty = std::fs::read_dir(&folder)?.next().is_none();
+    anyhow::ensure!(is_empty, "{} is not empty; name an empty folder", folder.display());
     let outcome = run::run(seed, faults, &folder)?;
     if own {
         std::fs::remove_dir_all(&folder)?;

@@ -47,3 +47,17 @@ fn a_seed_gives_the_same_events_again_and_another_seed_gives_others() {
     assert_eq!(lines[0], lines[1]);
     assert_ne!(lines[0].split(' ').nth(3), lines[2].split(' ').nth(3));
 }
+
+#[test]
+fn a_folder_that_is_not_empty_is_refused_and_left_as_it_is() {
+    let folder = TempDir::new().expect("a folder");
+    let records = folder.path().join("records.log");
+    std::fs::write(&records, "of an earlier simulation").expect("it is written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-simulation"));
+    command.args(["1", "--faults=1", "--folder"]).arg(folder.path());
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("is not empty; name an empty folder"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}

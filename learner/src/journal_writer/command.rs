@@ -30,6 +30,15 @@ pub(crate) struct PushSession {
     pub refusals: Refusals,
 }
 
+/// Why a session is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotOpened {
+    /// The claimed epoch is not the actor's last one.
+    Fenced,
+    /// The journal remembers as many actors as it can, and the longest silent one is connected.
+    Full,
+}
+
 /// A request to the thread.
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -39,8 +48,8 @@ pub(crate) enum Command {
         actor: String,
         /// The epoch that the actor wants to resume.
         claim: Option<u64>,
-        /// Receives the session, or `None` if that epoch has ended.
-        reply: oneshot::Sender<Option<PushSession>>,
+        /// Receives the session.
+        reply: oneshot::Sender<Result<PushSession, NotOpened>>,
     },
     /// A checked game with its verdict.
     Decide {

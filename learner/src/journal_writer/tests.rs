@@ -1,4 +1,4 @@
-use ouro_replay::journal::Options;
+use ouro_replay::journal::{MAX_ACTORS, Options};
 use ouro_replay::testing::{Faults, MemoryDisk};
 use ouro_replay::{EncodedTrajectory, GameSummary, PositionRef, Replay, ReplayState};
 
@@ -39,7 +39,7 @@ async fn decide(writer: &JournalWriter, session: &PushSession, sequence: u64, de
 }
 
 async fn open(writer: &JournalWriter, claim: Option<u64>) -> Option<PushSession> {
-    writer.open_session("a".to_owned(), claim).await.expect("it runs")
+    writer.open_session("a".to_owned(), claim).await.expect("it runs").ok()
 }
 
 async fn reaches(session: &mut PushSession, watermark: u64) {
@@ -179,18 +179,33 @@ async fn a_session_opens_while_there_is_no_room_for_games() {
     reaches(&mut other, 1).await;
 }
 
+/// Before, the session of the longest silent actor ended, although it was connected. One caller that
+/// opened sessions under many names thereby ended all other actors for good.
 #[tokio::test]
-async fn the_session_of_a_forgotten_actor_ends() {
+async fn an_actor_is_not_forgotten_while_it_is_connected() {
     let (disk, replay) = (MemoryDisk::default(), replay(100));
     let (writer, _thread, _) = start(&disk, &replay);
-    let mut forgotten = open(&writer, None).await.expect("a new epoch");
+    let mut own = open(&writer, None).await.expect("a new epoch");
     let mut others = tokio::task::JoinSet::new();
-    for number in 0..ouro_replay::journal::MAX_ACTORS {
+    for number in 0..MAX_ACTORS {
         let writer = writer.clone();
-        others.spawn(async move { writer.open_session(format!("other {number}"), None).await });
+        // Each session ends at once.
+        others.spawn(async move {
+            let opened = writer.open_session(format!("other {number}"), None).await;
+            opened.expect("it runs").err()
+        });
     }
-    others.join_all().await;
-    assert!(forgotten.watermark.changed().await.is_err());
+    let refused: Vec<NotOpened> = others.join_all().await.into_iter().flatten().collect();
+    assert_eq!(refused, [NotOpened::Full], "one name is too many");
+    decide(&writer, &own, 1, accept()).await;
+    reaches(&mut own, 1).await;
+    // Now an actor that is not connected is the longest silent one, and is forgotten.
+    let late = writer.open_session("late".to_owned(), None).await.expect("it runs");
+    assert_eq!(late.expect("a new epoch").epoch, MAX_ACTORS as u64 + 1);
+    let back = writer.open_session("other 0".to_owned(), Some(2)).await.expect("it runs");
+    assert_eq!(back.err(), Some(NotOpened::Fenced));
+    decide(&writer, &own, 2, accept()).await;
+    reaches(&mut own, 2).await;
 }
 
 #[tokio::test]

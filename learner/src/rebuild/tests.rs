@@ -31,4 +31,9 @@ fn a_refilled_window_counts_no_old_game_as_new_and_accepts_new_games() {
     assert!(replay.may_insert(positions as u64, 0));
     // Nothing is left to rebuild.
     assert_eq!(rebuild_training_state(&config, &weights, None).unwrap(), None);
+    // Without its journal, the state is whole but cannot be resumed.
+    std::fs::remove_dir_all(directory.path().join(JOURNAL)).unwrap();
+    let error = rebuild_training_state(&config, &weights, None).unwrap_err();
+    assert!(matches!(error, LearnerError::Unfit(_)), "{error}");
+    assert!(error.to_string().contains(" needs games 0 to 300 "), "{error}");
 }

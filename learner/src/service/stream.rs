@@ -20,7 +20,7 @@ use tonic::{Status, Streaming};
 
 use super::{AHEAD, Shared, StreamError};
 use crate::actors::{ActorHandle, Client};
-use crate::journal_writer::{Command, Decision, Ended, PushSession};
+use crate::journal_writer::{Command, Decision, Ended, NotOpened, PushSession};
 
 /// Time between two log lines about refused games of one connection.
 const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(10);
@@ -117,9 +117,12 @@ async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, Str
         () = shared.stop.cancelled() => return Err(StreamError::Closing),
         session = opening => session?,
     };
-    session.ok_or_else(|| StreamError::Fenced {
-        name: hello.actor.clone(),
-        epoch: hello.epoch.unwrap_or_default(),
+    session.map_err(|refusal| match refusal {
+        NotOpened::Fenced => StreamError::Fenced {
+            name: hello.actor.clone(),
+            epoch: hello.epoch.unwrap_or_default(),
+        },
+        NotOpened::Full => StreamError::Full,
     })
 }
 

@@ -16,6 +16,7 @@ use ouro_service::server::Limits;
 use tokio_util::sync::DropGuard;
 
 mod examination;
+mod names;
 mod pause;
 mod run;
 

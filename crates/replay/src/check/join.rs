@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Inspection, inspect};
-use crate::journal::JournalError;
 use crate::journal::format::{Entry, Kind};
+use crate::journal::{JournalError, Purge};
 use crate::trajectory::fingerprint;
 
 /// Identifier of a record.
@@ -56,7 +56,7 @@ pub enum Finding {
     Lost(RecordId),
     /// In the journal more than once under the same identifier.
     Doubled(RecordId),
-    /// The same bytes in the journal under two identifiers.
+    /// The same bytes in the journal under two identifiers, neither of them purged.
     Repeated(RecordId, RecordId),
     /// In the journal, but with other bytes than were sent.
     Changed {
@@ -142,6 +142,19 @@ struct HeldRecord {
     is_refused: bool,
 }
 
+/// An accepted record with its number.
+type Numbered = (u64, RecordId);
+
+/// The records of a journal.
+#[derive(Default)]
+struct HeldRecords {
+    records: BTreeMap<RecordId, HeldRecord>,
+    /// The newest accepted record with each hash.
+    by_hash: BTreeMap<u64, Numbered>,
+    /// The accepted records with each hash that several have, oldest first.
+    equal: BTreeMap<u64, Vec<Numbered>>,
+}
+
 /// Compares the log lines of all actors with the journal in `folder`.
 pub fn join(
     folder: &Path,
@@ -161,11 +174,11 @@ pub fn join(
             }
         }
     }
-    let (mut held, mut by_hash) = (BTreeMap::new(), BTreeMap::new());
+    let mut held = HeldRecords::default();
     let findings = &mut joined.findings;
-    joined.inspection = inspect(folder, |_, entry| {
-        hold(entry, &mut held, &mut by_hash, findings);
-    })?;
+    joined.inspection = inspect(folder, |number, entry| held.add(number, entry, findings))?;
+    joined.findings.extend(held.repeated(&joined.inspection.purges));
+    let held = held.records;
     joined.sent = answers.len();
     for (id, Answer { hash, acked, refused }) in &answers {
         joined.acked += usize::from(*acked);
@@ -189,37 +202,53 @@ pub fn join(
     Ok(joined)
 }
 
-/// Adds a journal entry to `held` and `by_hash`, and contradictions with earlier entries to
-/// `findings`.
-fn hold(
-    entry: &Entry<'_>,
-    held: &mut BTreeMap<RecordId, HeldRecord>,
-    by_hash: &mut BTreeMap<u64, RecordId>,
-    findings: &mut Vec<Finding>,
-) {
-    let is_refused = match entry.kind {
-        Kind::Record => false,
-        Kind::Refused => true,
-        Kind::Epoch | Kind::Snapshot | Kind::Purge => return,
-    };
-    let Entry { epoch, sequence, .. } = *entry;
-    let id = RecordId { actor: entry.actor.to_owned(), epoch, sequence };
-    let hash = fingerprint(entry.payload);
-    if !is_refused && let Some(other) = by_hash.insert(hash, id.clone()) {
-        findings.push(Finding::Repeated(id.clone(), other));
+impl HeldRecords {
+    /// Adds an entry of the journal, and a contradiction with earlier entries to `findings`. An
+    /// accepted record comes with its number.
+    fn add(&mut self, number: u64, entry: &Entry<'_>, findings: &mut Vec<Finding>) {
+        let is_refused = match entry.kind {
+            Kind::Record => false,
+            Kind::Refused => true,
+            Kind::Epoch | Kind::Snapshot | Kind::Purge => return,
+        };
+        let Entry { epoch, sequence, .. } = *entry;
+        let id = RecordId { actor: entry.actor.to_owned(), epoch, sequence };
+        let hash = fingerprint(entry.payload);
+        let numbered = || (number, id.clone());
+        if !is_refused && let Some(other) = self.by_hash.insert(hash, numbered()) {
+            self.equal.entry(hash).or_insert_with(|| vec![other]).push(numbered());
+        }
+        if self.records.insert(id.clone(), HeldRecord { hash, is_refused }).is_some() {
+            findings.push(Finding::Doubled(id));
+        }
     }
-    if held.insert(id.clone(), HeldRecord { hash, is_refused }).is_some() {
-        findings.push(Finding::Doubled(id));
+
+    /// The repeated records that are not purged, oldest first. A purged one is not trained on, so it
+    /// repeats nothing.
+    fn repeated(&self, purges: &[Purge]) -> Vec<Finding> {
+        let is_valid =
+            |(number, id): &&Numbered| !purges.iter().any(|purge| purge.covers(&id.actor, *number));
+        let mut repeated = Vec::new();
+        for equal in self.equal.values() {
+            let valid: Vec<&Numbered> = equal.iter().filter(is_valid).collect();
+            repeated.extend(valid.windows(2).map(|pair| (pair[1], pair[0])));
+        }
+        repeated.sort_by_key(|((number, _), _)| *number);
+        let finding = |((_, id), (_, other)): (&Numbered, &Numbered)| {
+            Finding::Repeated(id.clone(), other.clone())
+        };
+        repeated.into_iter().map(finding).collect()
     }
 }
 
 /// Whether a record was decided before the oldest remaining segment. The watermarks of epochs that
-/// had ended by then are unknown, so all records of these epochs count as decided.
+/// had ended by then are unknown, so all records of these epochs count as decided. Epochs are issued
+/// in ascending order, so an actor that was forgotten by then had one of the epochs issued by then.
 fn was_released(inspection: &Inspection, id: &RecordId) -> bool {
     let released = &inspection.released;
     match released.watermark(&id.actor) {
         Some((epoch, watermark)) if epoch == id.epoch => id.sequence <= watermark,
         Some((epoch, _)) => id.epoch < epoch,
-        None => false,
+        None => id.epoch <= released.issued(),
     }
 }

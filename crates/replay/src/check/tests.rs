@@ -7,7 +7,7 @@ use ouro_net::Generation;
 
 use super::*;
 use crate::disk::FolderDisk;
-use crate::journal::{Greeting, Journal, Options, Record};
+use crate::journal::{Greeting, Journal, MAX_ACTORS, Options, Record};
 use crate::trajectory::fingerprint;
 
 struct Run {
@@ -123,6 +123,54 @@ fn the_same_game_under_two_names_is_found_whatever_the_epoch() {
     assert_eq!(joined.findings, [Finding::Repeated(id(2, 1), id(1, 7))]);
     let said = joined.findings[0].to_string();
     assert_eq!(said, "REPEATED: a, epoch 2, record 1 is a, epoch 1, record 7 once more");
+}
+
+#[test]
+fn a_repeated_game_is_no_finding_once_one_of_the_two_is_purged() {
+    let mut run = run();
+    for (epoch, actor) in [(2, "b"), (3, "c")] {
+        assert_eq!(run.journal.greet(actor, None).unwrap(), Greeting::Issued(epoch));
+        let (sequence, generation, payload) = (1, Generation(0), &b"record 7"[..]);
+        run.journal.append(Record { actor, epoch, sequence, generation, payload }).unwrap();
+        run.journal.commit().unwrap();
+    }
+    let found = || join(&run.folder, run.lines.clone()).unwrap();
+    let of = |actor: &str, epoch| RecordId { actor: actor.into(), epoch, sequence: 1 };
+    let (b, c) = (of("b", 2), of("c", 3));
+    let both = [Finding::Repeated(b.clone(), id(1, 7)), Finding::Repeated(c.clone(), b)];
+    assert_eq!(found().findings, both);
+    // The record between the two others is void, and they are still equal.
+    run.journal.purge(&["b"], "a test", 7).unwrap();
+    assert_eq!(found().findings, [Finding::Repeated(c, id(1, 7))]);
+    run.journal.purge(&["a"], "a test", 8).unwrap();
+    let joined = join(&run.folder, run.lines).unwrap();
+    assert!(joined.is_sound(), "{joined}");
+}
+
+#[test]
+fn released_records_of_an_actor_that_was_forgotten_are_not_lost() {
+    let mut run = run();
+    for number in 0..MAX_ACTORS {
+        run.journal.greet(&format!("other {number}"), None).unwrap();
+    }
+    run.journal.commit().unwrap();
+    assert_eq!(run.journal.watermark("a"), None);
+    // This commit starts a segment, and only that one stays.
+    let (sequence, generation, payload) = (1, Generation(0), &b"another"[..]);
+    let record = Record { actor: "other 0", epoch: 2, sequence, generation, payload };
+    run.journal.append(record).unwrap();
+    run.journal.commit().unwrap();
+    run.journal.release_before(11).unwrap();
+    assert_eq!((run.journal.size().0, run.journal.oldest_record()), (1, 11));
+    let mut lines = run.lines;
+    let joined = join(&run.folder, lines.clone()).unwrap();
+    assert!(joined.is_sound(), "{joined}");
+    assert_eq!((joined.acked, joined.released, joined.unknown), (10, 10, 1));
+    // An epoch that was issued later, or never, is none of the removed segments.
+    let never = MAX_ACTORS as u64 + 2;
+    lines.push(line(never, 1, b"never came", true));
+    let joined = join(&run.folder, lines).unwrap();
+    assert_eq!(joined.findings, [Finding::Lost(id(never, 1))]);
 }
 
 #[test]

@@ -108,6 +108,16 @@ impl Dedup {
         true
     }
 
+    /// The actor that is removed if `actor` starts an epoch: the longest silent one, if the state
+    /// is full and does not hold `actor`.
+    pub fn forgets(&self, actor: &str) -> Option<&str> {
+        if self.actors.len() < MAX_ACTORS || self.actors.contains_key(actor) {
+            return None;
+        }
+        let silent = self.actors.iter().min_by_key(|(_, entry)| entry.last);
+        silent.map(|(name, _)| &**name)
+    }
+
     /// Records the decision of a [`Verdict::New`] record. Returns the verdict.
     pub fn decide(&mut self, actor: &str, epoch: u64, sequence: u64) -> Verdict {
         let verdict = self.judge(actor, epoch, sequence);

@@ -47,7 +47,7 @@ pub enum JournalError {
     },
     /// Completely written bytes have changed since.
     #[error(
-        "{path} is damaged at byte {offset}: {what} is {found}, not {expected}; restore the file from a copy, or move the folder away to start with an empty journal"
+        "{path} is damaged at byte {offset}: {what} is {found}, not {expected}; restore the file from a copy; without one, move the folder of the learner away and run `ouro repair`"
     )]
     Damaged {
         /// The segment.
@@ -62,7 +62,9 @@ pub enum JournalError {
         found: String,
     },
     /// A segment between two others is missing.
-    #[error("{path} is missing, though segment {next} is there; restore it from a copy")]
+    #[error(
+        "{path} is missing, though segment {next} is there; restore it from a copy; without one, move the folder of the learner away and run `ouro repair`"
+    )]
     Missing {
         /// The missing segment.
         path: String,

@@ -107,17 +107,21 @@ impl<D: Disk> Journal<D> {
 
     /// Removes segments that hold only records before `record`, but never the last segment.
     /// Returns the number of removed segments. The oldest is removed first, one at a time, so a
-    /// crash leaves no gap.
+    /// crash leaves no gap. A segment whose file is missing counts as removed.
     pub fn release_before(&mut self, record: u64) -> Result<usize, JournalError> {
         self.alive()?;
         let last = self.segments.len() - 1;
         let old = self.segments[..last].iter().take_while(|segment| segment.end_record <= record);
         let old: Vec<String> = old.map(Segment::name).collect();
         for name in &old {
-            self.disk.remove(name).map_err(|source| {
-                let path = self.disk.describe(name);
-                JournalError::Io { action: "remove", path, source }
-            })?;
+            match self.disk.remove(name) {
+                // Otherwise a file that someone removed would keep all later segments for good.
+                Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|source| {
+                    let path = self.disk.describe(name);
+                    JournalError::Io { action: "remove", path, source }
+                })?,
+            }
             self.segments.remove(0);
             self.disk.sync().map_err(|error| self.fatal(name.clone(), "remove", &error))?;
         }

@@ -39,7 +39,8 @@ impl Item for Game {
     }
 
     fn bytes(&self) -> usize {
-        100 + self.positions as usize
+        // A void game has lost its content, as in the replay of a learner.
+        if self.is_void { 20 } else { 100 + self.positions as usize }
     }
 
     fn generation(&self) -> Generation {

@@ -97,9 +97,11 @@ proptest! {
 fn the_longest_silent_actor_is_forgotten_and_cannot_come_back_under_its_old_epoch() {
     let mut dedup = Dedup::default();
     for number in 1..=MAX_ACTORS as u64 {
+        assert_eq!(dedup.forgets("new"), None);
         assert!(dedup.begin(&number.to_string(), number));
     }
     assert_eq!(dedup.decide("1", 1, 1), Verdict::New);
+    assert_eq!((dedup.forgets("new"), dedup.forgets("2")), (Some("2"), None));
     assert!(dedup.begin("new", MAX_ACTORS as u64 + 1));
     assert_eq!(dedup.watermark("1"), Some((1, 1)));
     assert_eq!(dedup.judge("2", 2, 1), Verdict::Fenced { current: None });

@@ -94,6 +94,19 @@ fn removing_old_segments_forgets_no_decision() {
 }
 
 #[test]
+fn an_old_segment_whose_file_is_missing_does_not_keep_the_later_ones() {
+    let disk = MemoryDisk::new();
+    let mut journal = filled(&disk, 40, small());
+    let (segments, _) = journal.size();
+    assert!(segments > 3, "{segments} segments");
+    disk.remove("segment-000000000001.journal").unwrap();
+    assert_eq!(journal.release_before(u64::MAX).unwrap(), segments - 1);
+    assert_eq!((journal.size().0, disk.names().unwrap().len()), (1, 1));
+    drop(journal);
+    assert_eq!(open(&disk).watermark("a"), Some((1, 80)));
+}
+
+#[test]
 fn another_run_a_newer_format_and_a_hole_are_named() {
     let disk = MemoryDisk::new();
     drop(filled(&disk, 40, small()));
@@ -109,7 +122,8 @@ fn another_run_a_newer_format_and_a_hole_are_named() {
     holed.remove("segment-000000000002.journal").unwrap();
     assert_eq!(
         other(&holed, RUN),
-        "segment-000000000002.journal is missing, though segment 3 is there; restore it from a copy"
+        "segment-000000000002.journal is missing, though segment 3 is there; restore it from a copy; \
+         without one, move the folder of the learner away and run `ouro repair`"
     );
     // A header of a later version.
     let newer = MemoryDisk::new();

@@ -4,21 +4,15 @@ use super::*;
 
 /// A journal of one segment of at least 4 KiB, with the offsets of the ends of its commits.
 fn sample() -> (Vec<u8>, Vec<usize>) {
-    let (disk, options) = (MemoryDisk::new(), Options::default());
     let mut ends = Vec::new();
-    let mut commits = 0;
-    let mut last = 0;
-    while last < 4 << 10 {
-        commits += 1;
-        last = filled(&disk, 0, options).size().1 as usize;
-        let fresh = MemoryDisk::new();
-        last = last.max(filled(&fresh, commits, options).size().1 as usize);
-        ends.push(last);
-        if last >= 4 << 10 {
-            return (fresh.content("segment-000000000001.journal").unwrap(), ends);
+    loop {
+        let (disk, commits) = (MemoryDisk::new(), ends.len() as u64 + 1);
+        let bytes = filled(&disk, commits, Options::default()).size().1 as usize;
+        ends.push(bytes);
+        if bytes >= 4 << 10 {
+            return (disk.content("segment-000000000001.journal").unwrap(), ends);
         }
     }
-    unreachable!("the loop ends with a sample")
 }
 
 fn open_bytes(bytes: &[u8]) -> Result<(Journal<MemoryDisk>, Opened), JournalError> {

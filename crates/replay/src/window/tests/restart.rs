@@ -132,6 +132,26 @@ fn a_purge_keeps_the_games_of_a_window_and_draws_all_but_the_void_ones() {
 }
 
 #[test]
+fn a_window_at_its_limit_of_bytes_keeps_games_longer_after_a_purge() {
+    let limited = WindowSettings { max_bytes: 1_100, ..settings(1_000) };
+    let mut window = Window::new(limited);
+    (0..20).for_each(|number| window.insert(number, Game::new(number, 10)).unwrap());
+    let cursor = window.cursor();
+    assert_eq!((cursor.first, cursor.next, window.bytes()), (10, 20, 1_100));
+    let mut purged = Window::resume(limited, cursor);
+    for number in 10..20 {
+        let is_void = number < 15;
+        purged.insert(number, Game { is_void, ..Game::new(number, 10) }).unwrap();
+    }
+    assert_eq!((purged.cursor(), purged.bytes()), (cursor, 650));
+    for window in [&mut window, &mut purged] {
+        window.insert(20, Game::new(20, 10)).unwrap();
+    }
+    assert_eq!((window.cursor().first, purged.cursor().first), (11, 10));
+    assert_eq!((window.positions(), purged.positions()), (100, 60));
+}
+
+#[test]
 fn a_window_whose_games_were_all_purged_waits_for_as_many_as_a_new_one() {
     let mut window = Window::new(grown());
     (0..120).for_each(|number| window.insert(number, game(number)).unwrap());
