@@ -14,6 +14,21 @@ fn home_with_run() -> tempfile::TempDir {
     small_run::home_with_run("1ms")
 }
 
+/// A run with training states. A run that stops before the arena has its first weights has none, and
+/// then its network may still change.
+fn home_with_states() -> tempfile::TempDir {
+    let home = home_with_run();
+    let states = home.path().join("run/learner/training-states");
+    let has_none = || fs::read_dir(&states).map_or(true, |mut states| states.next().is_none());
+    for _ in 0..60 {
+        if has_none() {
+            train(home.path(), &["--run", "run", "--for", "1s"]).success();
+        }
+    }
+    assert!(!has_none(), "a run has training states");
+    home
+}
+
 /// Replaces the first `from` in the run's settings by `to`.
 fn edit(home: &Path, from: &str, to: &str) {
     let path = home.join("run/run.toml");
@@ -89,9 +104,9 @@ fn settings_that_do_not_belong_to_a_run_are_refused() {
         ("seed = 1", "seed 1", 64, &["run.toml", "is not TOML", "line "]),
     ];
     for (from, to, code, expected) in cases {
-        let home = home_with_run();
+        let home = home_with_states();
         edit(home.path(), from, to);
-        train(home.path(), &["--run", "run"]).assert_refused(code, expected);
+        train(home.path(), &["--run", "run", "--for", "1s"]).assert_refused(code, expected);
     }
 }
 
@@ -109,21 +124,14 @@ fn files_of_a_run_that_are_none_are_named() {
             fs::remove_dir_all(&path).expect("it is ours");
         }
         fs::write(&path, "nothing of ours, but long enough to be looked at").expect("written");
-        train(home.path(), &["--run", "run"]).assert_refused(code, expected);
+        train(home.path(), &["--run", "run", "--for", "1s"]).assert_refused(code, expected);
     }
 }
 
 #[test]
 fn training_states_of_another_version_name_it_and_what_can_read_them() {
-    let home = home_with_run();
+    let home = home_with_states();
     let states = home.path().join("run/learner/training-states");
-    // A run that stops before the arena has its first weights has no state.
-    let has_none = || fs::read_dir(&states).map_or(true, |mut states| states.next().is_none());
-    for _ in 0..60 {
-        if has_none() {
-            train(home.path(), &["--run", "run", "--for", "1s"]).success();
-        }
-    }
     for state in fs::read_dir(&states).expect("a run has training states") {
         let path = state.expect("it is listed").path().join("manifest.json");
         let text = fs::read_to_string(&path).expect("a training state has a manifest");

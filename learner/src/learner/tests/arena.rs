@@ -253,6 +253,12 @@ async fn training_pauses_while_the_arena_takes_no_weights_and_no_game_is_refused
     running.stop().await;
 }
 
+/// The sequence number of the last game that the learner has, from its first message.
+async fn welcome(actor: &mut Actor) -> u64 {
+    let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };
+    welcome.watermark
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn restarts_while_the_arena_takes_no_weights_are_not_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -264,19 +270,26 @@ async fn restarts_while_the_arena_takes_no_weights_are_not_refused() {
     config.training_states.directory = directory.path().into();
     config.training_states.publish_grace_ms = 0;
     config.intake.max_staleness = 1_000;
-    let (mut epoch, mut sequence) = (None, 0);
+    let mut epoch = None;
     let mut generations = Vec::new();
     for _ in 0..5 {
         let running = Running::start(config.clone()).await;
         let mut actor = Actor::connect(running.address, Actor::hello(epoch)).await.unwrap();
-        actor.answer().await.unwrap();
+        // A game without an acknowledgement is sent again.
+        let mut sequence = welcome(&mut actor).await;
         epoch = Some(1);
-        // Each time, training takes at least one step, and makes a generation if it may.
+        // Each time, training takes at least one step, and makes a generation if it may. It accepts no
+        // game while it waits for the arena, also if it took the step before this line.
         let before = running.progress.get().step;
-        while running.progress.get().step == before {
+        let has_trained =
+            |status: &LearnerStatus| status.step > before || status.conditions.describe().is_some();
+        while !has_trained(&running.progress.get()) {
             sequence += 1;
             actor.send(message(sequence)).await;
-            actor.answer().await.expect("no status");
+            tokio::select! {
+                answer = actor.answer() => drop(answer.expect("no status")),
+                _ = until(&running, has_trained) => {}
+            }
         }
         drop(actor);
         generations.push(running.stop().await.generation.0);
@@ -287,7 +300,7 @@ async fn restarts_while_the_arena_takes_no_weights_are_not_refused() {
     away.store(false, Ordering::Relaxed);
     let running = Running::start(config).await;
     let mut actor = Actor::connect(running.address, Actor::hello(epoch)).await.unwrap();
-    actor.answer().await.unwrap();
+    let mut sequence = welcome(&mut actor).await;
     while running.progress.get().generation < Generation(4) {
         sequence += 1;
         actor.send(message(sequence)).await;
