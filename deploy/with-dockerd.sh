@@ -29,7 +29,8 @@ daemon=$!
 stop() {
     kill "$daemon" 2>/dev/null || true
     wait "$daemon" 2>/dev/null || true
-    rm -rf "$run"
+    # What the daemon started may still end and write here. Only the exit code of the command counts.
+    rm -rf "$run" || true
 }
 trap stop EXIT
 

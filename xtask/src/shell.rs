@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -41,6 +41,19 @@ pub(crate) fn run(mut command: Command) -> Result<()> {
         bail!("{shown} ended with {status}");
     }
     Ok(())
+}
+
+/// Runs a command like [`run`], prints its standard output at its end and returns it.
+pub(crate) fn run_and_read(mut command: Command) -> Result<String> {
+    let shown = format!("{command:?}");
+    command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
+    let output = command.output().with_context(|| format!("cannot start {shown}"))?;
+    // A closed pipe is ignored, as in `say`.
+    let _ = std::io::stdout().write_all(&output.stdout);
+    if !output.status.success() {
+        bail!("{shown} ended with {}", output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Tracked files whose names end in one of `endings`, relative to the root.

@@ -33,14 +33,28 @@ const MEMORY_MIB: u64 = 512;
 /// Largest number of open files during a flood: all but those kept for the process itself.
 const FILES: usize = 1024 - 128;
 
-/// Waits until `is_done`, and returns the time that it took.
-fn time_until(what: &str, mut is_done: impl FnMut() -> bool) -> Duration {
+/// Waits for a value.
+fn wait_for<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
-    while !is_done() {
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
         assert!(start.elapsed() < PATIENCE, "{what} takes more than {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Waits until `is_done`, and returns the time that it took.
+fn time_until(what: &str, mut is_done: impl FnMut() -> bool) -> Duration {
+    let start = Instant::now();
+    wait_for(what, || is_done().then_some(()));
     start.elapsed()
+}
+
+/// Games that the learner has accepted, once it answers.
+fn games(run: &FloodedRun) -> u64 {
+    wait_for("the count of games", || run.games())
 }
 
 fn port_name(port: Port) -> &'static str {
@@ -56,7 +70,7 @@ fn port_name(port: Port) -> &'static str {
 fn attack(run: &mut FloodedRun, kind: &Flood) -> String {
     let address = run.address(kind.port);
     run.reset_peaks();
-    let games = run.games();
+    let first = games(run);
     let flooding = flood(address, kind, LENGTH);
     // The honest client asks again and again while the flood lasts.
     let (start, mut slowest) = (Instant::now(), Duration::ZERO);
@@ -66,12 +80,12 @@ fn attack(run: &mut FloodedRun, kind: &Flood) -> String {
         run.sample();
         std::thread::sleep(Duration::from_millis(100));
     }
-    let during = run.games() - games;
+    let during = games(run) - first;
     let connections = flooding.end();
     // Recovery: the address of the flood is served again, and games go on.
     let answered = time_until("a request from the flooder", || page(run.web, FLOODER));
-    let before = run.games();
-    let played = time_until("the next game", || run.games() > before);
+    let before = games(run);
+    let played = time_until("the next game", || run.games() > Some(before));
     run.sample();
     let (memory, files) = (run.peak_memory >> 20, run.peak_files);
     assert!(memory < MEMORY_MIB, "{}: {memory} MiB", kind.name);
@@ -88,7 +102,7 @@ fn attack(run: &mut FloodedRun, kind: &Flood) -> String {
 #[test]
 fn a_run_survives_every_flood() {
     let mut run = FloodedRun::start();
-    time_until("the first game", || run.games() > 0);
+    time_until("the first game", || run.games() > Some(0));
     let mut rows = Vec::new();
     for index in attack::cases(FLOODS.len(), ONE_IN) {
         rows.push(attack(&mut run, &FLOODS[index]));

@@ -33,6 +33,9 @@ const UNANSWERED: usize = 1_600;
 /// Failed connections of all actors from which they count as locked out.
 const MOST_RETRIES: u64 = 200;
 
+/// Longest time until the games of an ended fleet are acknowledged.
+const LONGEST_END: Duration = Duration::from_secs(60);
+
 /// What is pushed.
 pub(crate) struct Games {
     config: Arc<GameConfig>,
@@ -126,14 +129,20 @@ impl Fleet {
 
     /// Waits until every game that was sent is acknowledged. Returns the games of each actor.
     ///
-    /// Panics if the learner has refused a game or ended a stream.
-    pub(crate) fn end(mut self) -> Vec<u64> {
-        self.stop.cancel();
-        let mut pushed = Vec::new();
-        while let Some(ended) = self.runtime.block_on(self.actors.join_next()) {
-            pushed.push(ended.expect("no panic").expect("an honest actor is served to its end"));
-        }
-        pushed
+    /// Panics if the learner has refused a game or ended a stream, or takes too long.
+    pub(crate) fn end(self) -> Vec<u64> {
+        let Self { runtime, mut actors, stop, .. } = self;
+        stop.cancel();
+        let all = async {
+            let mut pushed = Vec::new();
+            while let Some(ended) = actors.join_next().await {
+                let ended = ended.expect("no panic");
+                pushed.push(ended.expect("an honest actor is served to its end"));
+            }
+            pushed
+        };
+        let pushed = runtime.block_on(async { tokio::time::timeout(LONGEST_END, all).await });
+        pushed.unwrap_or_else(|_| panic!("the actors do not end within {LONGEST_END:?}"))
     }
 }
 
@@ -167,10 +176,12 @@ impl Actor {
         };
         let (mut sent, mut due, mut waiting) = (0_u64, false, VecDeque::new());
         loop {
-            if self.stop.is_cancelled() && waiting.is_empty() {
+            // An actor that was welcomed late sends its first game nevertheless.
+            let is_stopped = self.stop.is_cancelled() && sent > 0;
+            if is_stopped && waiting.is_empty() {
                 return Ok(sent);
             }
-            let is_open = !self.stop.is_cancelled() && waiting.len() < self.window;
+            let is_open = !is_stopped && waiting.len() < self.window;
             tokio::select! {
                 () = self.stop.cancelled(), if !self.stop.is_cancelled() => {}
                 () = tick(&mut pace), if is_open && !due => due = true,

@@ -34,6 +34,8 @@ const TOGETHER: Duration = Duration::from_secs(4);
 const RESTARTS: u32 = 8;
 /// Faults between two checks of the whole run.
 const FAULTS_PER_CHECK: u32 = 5;
+/// Fewest faults of a run of this time or more. A few long ones could fill a minute.
+const LEAST_FAULTS: (Duration, u32) = (Duration::from_secs(60), 5);
 
 /// The ratings of an arena that has written nothing for a while.
 struct RatingsAtRest {
@@ -91,7 +93,11 @@ impl Campaign {
             let is_over = match options.length {
                 Length::Kills(kills) => self.report.kills >= kills,
                 Length::Faults(faults) => self.report.faults() >= faults,
-                Length::Time(time) => start.elapsed() >= time,
+                Length::Time(time) => {
+                    let (long, least) = LEAST_FAULTS;
+                    let has_enough = time < long || self.report.faults() >= least;
+                    start.elapsed() >= time && has_enough
+                }
             };
             if is_over {
                 break;
@@ -110,6 +116,11 @@ impl Campaign {
             truncation::run(self, options.seed)?;
         }
         self.report.seconds = self.start.elapsed().as_secs_f64();
+        let has_compared = self.checked.compared > 0 && self.checked.state.is_some();
+        ensure!(
+            has_compared || !self.report.violations.is_empty(),
+            "no games or training states were compared; correct how checks.rs reads `ouro check`"
+        );
         Ok(())
     }
 

@@ -12,7 +12,7 @@ pub(crate) enum Length {
     Kills(u32),
     /// After this many faults.
     Faults(u32),
-    /// After this time.
+    /// After this time; a minute or more has at least five faults.
     Time(Duration),
 }
 

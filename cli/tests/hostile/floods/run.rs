@@ -86,15 +86,13 @@ impl FloodedRun {
         }
     }
 
-    /// Games that the learner has accepted; 0 if it does not answer.
-    pub(crate) fn games(&self) -> u64 {
+    /// Games that the learner has accepted; `None` if it does not answer.
+    pub(crate) fn games(&self) -> Option<u64> {
         let url = format!("http://{}", self.learner);
-        self.runtime
-            .block_on(async {
-                let mut client = LearnerServiceClient::connect(url).await.ok()?;
-                Some(client.get_status(GetStatusRequest {}).await.ok()?.into_inner().games as u64)
-            })
-            .unwrap_or(0)
+        self.runtime.block_on(async {
+            let mut client = LearnerServiceClient::connect(url).await.ok()?;
+            Some(client.get_status(GetStatusRequest {}).await.ok()?.into_inner().games as u64)
+        })
     }
 
     /// Starts new peaks.
