@@ -29,9 +29,9 @@ pub struct PlayConfig {
     /// Shares of self-play, of opponents from the pool preferred by how hard they are, and of
     /// opponents drawn uniformly.
     pub opponents: OpponentShares,
-    /// Games against players without weights, besides those of `opponents`.
+    /// Games against players by name, such as `minimax{depth=4}`, besides those of `opponents`.
     pub scripted: ScriptedConfig,
-    /// Games between players without weights, which the network learns to imitate.
+    /// Games between players by name, such as `minimax{depth=6}`, which the network learns to imitate.
     pub demonstrations: DemonstrationConfig,
     /// Searches every move with a new tree. Otherwise the subtree of the position is kept, and its
     /// visits, which were made without the noise of this move, are part of the policy target. KataGo's
@@ -124,7 +124,7 @@ impl PlayConfig {
     }
 }
 
-/// Games in which one seat learns and players without weights, such as `minimax`, have the others.
+/// Games in which one seat learns and players by name, such as `minimax`, have the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedConfig {
