@@ -312,7 +312,7 @@ pass "six actors drained with code 0"
 wait_for 60 "Prometheus does not follow the actors" queries 'count(ouro_actor_games_total)' 2
 wait_for 60 "Prometheus has no series of the learner" queries 'ouro_learner_connected_actors' 2
 wait_for 60 "Prometheus has not evaluated all alerts" rules_are_evaluated
-# Without alerts the sum has no value; the zero tells that from a failed query.
+# Without alerts the count has no value, as a query that failed; the zero distinguishes the two.
 firing="$(query 'count(ALERTS{alertstate="firing",severity!="info"})%20or%20vector(0)' || true)"
 [ "$firing" = 0 ] || fail "alerts fire without a reason, or cannot be counted: '$firing'"
 pass "Prometheus has the metrics of all processes and of each actor, and no alert fires"

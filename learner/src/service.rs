@@ -116,8 +116,8 @@ pub(crate) enum StreamError {
         /// The epoch that the actor wants to resume.
         epoch: u64,
     },
-    /// As many actors are known as can be, and the one to forget is connected. Not permanent: its
-    /// next game makes room.
+    /// As many actors are known as can be, and the longest silent one is connected. Not permanent: its
+    /// next game or its disconnection makes room.
     #[error(
         "this learner remembers {MAX_ACTORS} names of actors, and the longest silent of them is connected; try again later, and give actors names that they keep"
     )]

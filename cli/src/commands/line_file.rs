@@ -24,8 +24,8 @@ const LARGEST: u64 = 1 << 30;
 pub(super) struct Purpose {
     /// What the file should be, such as `the path of this run`.
     pub(super) is: &'static str,
-    /// The option that names it, such as `--path`.
-    pub(super) option: &'static str,
+    /// What to do about a file that is something else, such as `name another file with --path`.
+    pub(super) remedy: &'static str,
 }
 
 /// The first line of a file: the settings of its run.
@@ -77,18 +77,18 @@ impl LineFile {
     {
         let foreign = |problem: &dyn Display| {
             Failure::usage(format_args!(
-                "{} is not {}: {problem}; name another file with {}",
+                "{} is not {}: {problem}; {}",
                 path.display(),
                 purpose.is,
-                purpose.option
+                purpose.remedy
             ))
         };
         let damaged = |index: usize, problem: &dyn Display| {
             Failure::data(format_args!(
-                "{}: line {} {problem}; remove the lines from there on, or name another file with {}",
+                "{}: line {} {problem}; remove the lines from there on, or {}",
                 path.display(),
                 index + 2,
-                purpose.option
+                purpose.remedy
             ))
         };
         let failed = |error: io::Error| write_failed(path, purpose, &error);
@@ -181,9 +181,9 @@ fn difference<H: Serialize>(found: &H, wanted: &H) -> String {
 
 fn write_failed(path: &Path, purpose: Purpose, error: &io::Error) -> Failure {
     Failure::io(format_args!(
-        "cannot write {}: {error}; free space or name another file with {}, then run the same command again",
+        "cannot write {}: {error}; free space or {}, then run the same command again",
         path.display(),
-        purpose.option
+        purpose.remedy
     ))
 }
 
@@ -234,7 +234,8 @@ mod tests {
     }
 
     fn open(path: &Path) -> (LineFile, Vec<String>) {
-        let purpose = Purpose { is: "a file of this test", option: "--file" };
+        let purpose =
+            Purpose { is: "a file of this test", remedy: "name another file with --file" };
         let header = Header { version: 1 };
         LineFile::open(path, &header, purpose, |_, _: &String| Ok(())).expect("it is ours")
     }

@@ -37,7 +37,8 @@ mod sums;
 mod timed;
 
 /// What the file of `--save` is for.
-const SAVE: Purpose = Purpose { is: "a file of this match", option: "--save" };
+const SAVE: Purpose =
+    Purpose { is: "a file of this match", remedy: "name another file with --save" };
 
 /// Play players against each other in paired games.
 ///

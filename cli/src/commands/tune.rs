@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 10_000)]
     max_plies: usize,
     /// File of the path, one line of JSON for each iteration. The games of the match at the end are
-    /// kept in FILE.check.
+    /// kept in FILE.check; a new path renames that to FILE.check.old.
     #[arg(long, value_name = "FILE", default_value = "tune.jsonl")]
     path: PathBuf,
     /// Games of the match between the last values and the first, a multiple of the number of seats; 0: no
@@ -174,7 +174,7 @@ impl GameVisitor for Run<'_> {
         };
         let mut tuner = tuned.tuner(header, values, done);
         if !tuner.is_done() {
-            path::remove_check(&arguments.path)?;
+            path::set_check_aside(&arguments.path)?;
         }
         let bar = progress(header.iterations, done);
         while !tuner.is_done() {

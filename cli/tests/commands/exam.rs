@@ -22,7 +22,7 @@ fn whoever_loses_no_line_of_tic_tac_toe_passes() {
 }
 
 #[test]
-fn a_lost_line_is_the_exit_code_also_if_nobody_reads_the_report() {
+fn a_lost_line_is_the_exit_code_also_if_the_output_is_closed() {
     for output in [&[][..], &["--json"]] {
         let mut exam = Command::new(env!("CARGO_BIN_EXE_ouro"));
         exam.args(["exam", "random", "--game", "tic_tac_toe"]).args(output);

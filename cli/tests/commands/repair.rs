@@ -109,7 +109,7 @@ fn training_continues_from_published_weights_if_its_states_are_lost() {
 
 #[test]
 fn the_remedy_of_a_damaged_journal_makes_the_run_usable() {
-    const REMEDY: &str = "without one, move the folder of the learner away and run `ouro repair`";
+    const REMEDY: &str = "without one, if the run has its results in files on this machine, move the folder of the learner away and run `ouro repair`";
     let home = home_with_run();
     let learner = home.path().join("run/learner");
     flip(&small_run::file_in(&learner.join("journal"), ".journal"));

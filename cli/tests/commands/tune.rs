@@ -91,15 +91,20 @@ fn the_match_at_the_end_is_kept_and_continues_when_it_was_interrupted() {
     assert!(content().starts_with(&part));
     assert_eq!(sorted(&content()), sorted(&kept));
 
-    // A match of another end is kept until a new path replaces it.
+    // A match of another end is kept; a new path sets it aside.
     let other = kept.replacen("depth=1", "depth=2", 1);
     fs::write(&check, &other).expect("there is space");
     let refused = tune(&path, &games);
-    refused.assert_refused(64, &["tune.jsonl.check is not the match", "players = ", "--path"]);
+    refused.assert_refused(
+        64,
+        &["tune.jsonl.check is not the match", "players = ", "remove it to play"],
+    );
     assert_eq!(content(), other);
     fs::remove_file(&path).expect("it is there");
     assert_eq!(summary(), (whole, 2));
     assert_eq!(sorted(&content()), sorted(&kept));
+    let aside = folder.path().join("tune.jsonl.check.old");
+    assert_eq!(fs::read_to_string(aside).expect("it was set aside"), other);
 }
 
 #[test]

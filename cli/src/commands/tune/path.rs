@@ -17,7 +17,7 @@ pub(super) const VERSION: u32 = 1;
 
 /// What the file of the match at the end is for.
 pub(super) const CHECK: Purpose =
-    Purpose { is: "the match at the end of this path", option: "--path" };
+    Purpose { is: "the match at the end of this path", remedy: "remove it to play the match anew" };
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub(super) struct Line {
 
 /// Opens the file of a run, or starts one. Returns the last iteration in it.
 pub(super) fn open(path: &Path, header: &Header) -> Result<(LineFile, Option<Line>), Failure> {
-    let purpose = Purpose { is: "the path of this run", option: "--path" };
+    let purpose = Purpose { is: "the path of this run", remedy: "name another file with --path" };
     let (file, mut lines) = LineFile::open(path, header, purpose, |number, line: &Line| {
         let fits = line.values.len() == header.start.len()
             && line.iteration as usize == number + 1
@@ -80,13 +80,17 @@ pub(super) fn check_file(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes the file of the match, if there is one: the match of a path that goes on has another end.
-pub(super) fn remove_check(path: &Path) -> Result<(), Failure> {
+/// Renames the file of the match to FILE.check.old, if there is one: the match of a path that goes on
+/// has another end.
+pub(super) fn set_check_aside(path: &Path) -> Result<(), Failure> {
     let file = check_file(path);
-    match fs::remove_file(&file) {
+    let mut aside = file.clone().into_os_string();
+    aside.push(".old");
+    match fs::rename(&file, &aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::io(format_args!(
-            "cannot remove {}: {error}; remove it or name another file with --path",
-            file.display()
+            "cannot rename {} to {}: {error}; remove it or name another file with --path",
+            file.display(),
+            aside.display()
         ))),
         _ => Ok(()),
     }

@@ -166,7 +166,7 @@ fn released_records_of_an_actor_that_was_forgotten_are_not_lost() {
     let joined = join(&run.folder, lines.clone()).unwrap();
     assert!(joined.is_sound(), "{joined}");
     assert_eq!((joined.acked, joined.released, joined.unknown), (10, 10, 1));
-    // An epoch that was issued later, or never, is none of the removed segments.
+    // An epoch that was issued later, or never, is in no removed segment.
     let never = MAX_ACTORS as u64 + 2;
     lines.push(line(never, 1, b"never came", true));
     let joined = join(&run.folder, lines).unwrap();

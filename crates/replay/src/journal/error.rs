@@ -47,7 +47,7 @@ pub enum JournalError {
     },
     /// Completely written bytes have changed since.
     #[error(
-        "{path} is damaged at byte {offset}: {what} is {found}, not {expected}; restore the file from a copy; without one, move the folder of the learner away and run `ouro repair`"
+        "{path} is damaged at byte {offset}: {what} is {found}, not {expected}; restore the file from a copy; without one, if the run has its results in files on this machine, move the folder of the learner away and run `ouro repair`"
     )]
     Damaged {
         /// The segment.
@@ -63,7 +63,7 @@ pub enum JournalError {
     },
     /// A segment between two others is missing.
     #[error(
-        "{path} is missing, though segment {next} is there; restore it from a copy; without one, move the folder of the learner away and run `ouro repair`"
+        "{path} is missing, though segment {next} is there; restore it from a copy; without one, if the run has its results in files on this machine, move the folder of the learner away and run `ouro repair`"
     )]
     Missing {
         /// The missing segment.

@@ -115,7 +115,7 @@ impl<D: Disk> Journal<D> {
         let old: Vec<String> = old.map(Segment::name).collect();
         for name in &old {
             match self.disk.remove(name) {
-                // Otherwise a file that someone removed would keep all later segments for good.
+                // Otherwise a file removed by hand would keep all later segments for good.
                 Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
                 removed => removed.map_err(|source| {
                     let path = self.disk.describe(name);

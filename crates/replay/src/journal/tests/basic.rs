@@ -123,7 +123,7 @@ fn another_run_a_newer_format_and_a_hole_are_named() {
     assert_eq!(
         other(&holed, RUN),
         "segment-000000000002.journal is missing, though segment 3 is there; restore it from a copy; \
-         without one, move the folder of the learner away and run `ouro repair`"
+         without one, if the run has its results in files on this machine, move the folder of the learner away and run `ouro repair`"
     );
     // A header of a later version.
     let newer = MemoryDisk::new();
