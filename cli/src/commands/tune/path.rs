@@ -80,8 +80,8 @@ pub(super) fn check_file(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Renames the file of the match to FILE.check.old, if there is one: the match of a path that goes on
-/// has another end.
+/// Renames FILE.check to FILE.check.old if it exists. Further iterations change the last values, so
+/// its games are not those of the next match.
 pub(super) fn set_check_aside(path: &Path) -> Result<(), Failure> {
     let file = check_file(path);
     let mut aside = file.clone().into_os_string();
