@@ -151,17 +151,8 @@ impl RedisStore {
         Self::take_over(address, Some(known)).map_err(at_start)
     }
 
-    fn take_over(address: &RedisAddress, mut known: Option<KnownFile>) -> Result<Self, StoreError> {
-        let mut log = RedisLog::new(address)?;
-        server::check(&mut log.connection)?;
-        if let Some(file) = &mut known {
-            log.check_known(file.read(), file.path())?;
-        }
-        log.known = known;
-        let writer = &log.keys.writer;
-        // From here on no other arena can write, so what is read is complete.
-        log.epoch = log.connection.run(|redis| redis::cmd("INCR").arg(writer).query(redis))?;
-        Self::load(log)
+    fn take_over(address: &RedisAddress, known: Option<KnownFile>) -> Result<Self, StoreError> {
+        RedisLog::claim(address, known).and_then(Self::load)
     }
 
     /// Tries each command only once.
@@ -205,7 +196,9 @@ impl RedisStore {
             let Some(text) = texts.pop() else { break };
             last = Some(text);
         }
-        // Noted only now: a start that a damaged entry ends must not forget a later one.
+        // Again, because the server may have lost entries since the start of the arena.
+        log.check_known_file()?;
+        // Noted only now: a start that a damaged or lost entry ends must not forget a later one.
         log.note(last.as_deref());
         Ok(Self::new(log, tables))
     }
@@ -223,6 +216,26 @@ impl RedisLog {
             games: BTreeSet::new(),
             known: None,
         })
+    }
+
+    /// The log of a run, taken over from any other arena. Nothing is read yet.
+    fn claim(address: &RedisAddress, known: Option<KnownFile>) -> Result<Self, StoreError> {
+        let mut log = Self::new(address)?;
+        server::check(&mut log.connection)?;
+        log.known = known;
+        // An arena that is refused takes nothing over.
+        log.check_known_file()?;
+        let writer = &log.keys.writer;
+        // From here on no other arena can write, so what is read is complete.
+        log.epoch = log.connection.run(|redis| redis::cmd("INCR").arg(writer).query(redis))?;
+        Ok(log)
+    }
+
+    /// Fails if the log lacks the entry that the arena remembers in its file.
+    fn check_known_file(&mut self) -> Result<(), StoreError> {
+        let Some(file) = &mut self.known else { return Ok(()) };
+        let (known, path) = (file.read(), file.path().to_owned());
+        self.check_known(known, &path)
     }
 
     /// Fails if the log lacks the entry that is known from the file at `path`.
@@ -251,8 +264,9 @@ impl RedisLog {
         }
     }
 
-    /// Why an append found a log of another length, although this arena is the writer.
-    fn changed(&mut self) -> StoreError {
+    /// `error`, the reason why a write was refused, unless the server has lost entries: such a server
+    /// may have lost the epoch of this arena as well.
+    fn refused(&mut self, error: StoreError) -> StoreError {
         let (store, log) = (self.log_name(), &self.keys.log);
         let length = self.connection.run(|redis| redis::cmd("LLEN").arg(log).query(redis));
         let path = self.known.as_ref().map_or(Path::new(""), KnownFile::path);
@@ -261,11 +275,7 @@ impl RedisLog {
             Ok(length) if self.entries > length => {
                 StoreError::LostEntry { store, entry: self.entries - 1, path }
             }
-            // An append that had been given up arrived late. It counts.
-            Ok(_) => {
-                let problem = "an entry arrived late".to_owned();
-                StoreError::Unreachable { store, problem }
-            }
+            Ok(_) => error,
             Err(error) => error,
         }
     }
@@ -300,10 +310,15 @@ impl RedisLog {
             }
             call.invoke(redis)
         })?;
+        let store = self.log_name();
         match answer.as_str() {
             "ok" => Ok(()),
-            "changed" => Err(self.changed()),
-            _ => Err(StoreError::Fenced { store: self.log_name() }),
+            "changed" => {
+                // An append that had been given up arrived late. It counts.
+                let problem = "an entry arrived late".to_owned();
+                Err(self.refused(StoreError::Unreachable { store, problem }))
+            }
+            _ => Err(self.refused(StoreError::Fenced { store })),
         }
     }
 }

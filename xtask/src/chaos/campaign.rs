@@ -260,7 +260,7 @@ impl Campaign {
 
     /// Waits until the run is normal again: half of the normal games per second, a game of every
     /// actor, and a new entry in the log of the arena. Returns the time that this took.
-    fn recovery(&mut self, normal: f64) -> Result<Duration> {
+    pub(crate) fn recovery(&mut self, normal: f64) -> Result<Duration> {
         let start = Instant::now();
         let (games, entries) = (self.cluster.meter.games(), self.cluster.audit.entries());
         loop {

@@ -1,11 +1,12 @@
 //! A store that loses acknowledged entries: the file of Redis is cut while Redis is down.
 //!
 //! Redis refuses to load the file. Once an operator has cut the damaged end off, Redis starts with a log
-//! that lacks entries. The arena must notice, whether it ran all the time or not, and refuse until the
-//! operator accepts the loss. The run then continues without a contradiction.
+//! that lacks entries. The arena must notice, whether it ran, started or was down meanwhile, and refuse
+//! until the operator accepts the loss. The run then continues without a contradiction.
 
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -25,36 +26,69 @@ const LOST: &str = "which this arena has stored: the server has lost results";
 /// The file with which the arena remembers its last entry, in the folder of the run.
 const KNOWN: &str = "arena/store.known";
 
-/// Cuts the store twice: beside a running arena, and while the arena is down.
+/// Longest time from the start of an arena until it is stopped within its start.
+const START: u64 = 300;
+
+/// What the arena does while the store is cut.
+#[derive(Clone, Copy, Debug)]
+enum Arena {
+    /// It has read the log, and adds to it.
+    Running,
+    /// It started this many milliseconds ago, and reads the log.
+    Starting(u64),
+    Down,
+}
+
+impl Arena {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Running => "store cut, arena running",
+            Self::Starting(_) => "store cut, arena starting",
+            Self::Down => "store cut, arena down",
+        }
+    }
+
+    /// How many processes a cut kills.
+    fn kills(self) -> u32 {
+        if matches!(self, Self::Running) { 1 } else { 2 }
+    }
+}
+
+/// Cuts the store beside a running arena, while an arena starts, and while none runs.
 pub(crate) fn run(campaign: &mut Campaign, seed: u64) -> Result<()> {
     let mut random = Random::new(seed);
     campaign.cluster.start()?;
-    for is_down in [false, true] {
-        let kind = if is_down { "store cut, arena down" } else { "store cut, arena running" };
+    campaign.recovery(campaign.cluster.meter.normal().unwrap_or_default())?;
+    for arena in [Arena::Running, Arena::Starting(random.within(0, START)), Arena::Down] {
         // Few enough that the arena still knows the generations that the learner continues from.
-        cut(campaign, kind, random.within(1, 5), is_down)?;
+        cut(campaign, arena, random.within(1, 5))?;
     }
     Ok(())
 }
 
 /// Cuts the file within the append of an entry, so that this many entries of the arena's log are lost.
-fn cut(campaign: &mut Campaign, kind: &str, entries: u64, is_down: bool) -> Result<()> {
+fn cut(campaign: &mut Campaign, arena: Arena, entries: u64) -> Result<()> {
     campaign.warm_up()?;
-    campaign.begin(kind, &format!("{kind}: {entries} entries"), if is_down { 2 } else { 1 });
+    let kind = arena.kind();
+    campaign.begin(kind, &format!("{kind}: {entries} entries"), arena.kills());
     let normal = campaign.cluster.meter.normal().unwrap_or_default();
     let cluster = &mut campaign.cluster;
     // The arena adds nothing more, so the audit knows every entry.
-    if is_down {
-        cluster.node(Role::Arena).kill();
-    } else {
-        cluster.node(Role::Arena).signal("-STOP")?;
+    match arena {
+        Arena::Running => cluster.node(Role::Arena).signal("-STOP")?,
+        Arena::Starting(milliseconds) => {
+            cluster.node(Role::Arena).kill();
+            cluster.node(Role::Arena).start()?;
+            thread::sleep(Duration::from_millis(milliseconds));
+            cluster.node(Role::Arena).signal("-STOP")?;
+        }
+        Arena::Down => cluster.node(Role::Arena).kill(),
     }
     cluster.read_whole_log()?;
     let before = cluster.audit.entries();
     cluster.node(Role::Redis).kill();
-    if !is_down {
-        cluster.node(Role::Arena).signal("-CONT")?;
-    }
+    // Nothing happens to an arena that is down.
+    cluster.node(Role::Arena).signal("-CONT")?;
     let file = newest_file(cluster)?;
     let length = end_before(&fs::read(&file)?, entries)?;
     OpenOptions::new().write(true).open(&file)?.set_len(length)?;

@@ -212,6 +212,31 @@ fn a_server_that_lost_entries_is_refused_until_the_loss_is_accepted() {
 }
 
 #[test]
+fn entries_that_are_lost_during_a_start_are_missed() {
+    let Some(server) = Server::start() else { return };
+    let (folder, address) = (tempfile::tempdir().unwrap(), server.address_of("test"));
+    drop(filled(&server));
+    drop(RedisStore::open_in(&address, folder.path()).unwrap());
+    let known = known_in(folder.path()).unwrap();
+    assert!(known.is_some());
+    let claimed = RedisLog::claim(&address, Some(KnownFile::open(folder.path()).unwrap()));
+    let _: redis::Value = server.command(&["RPOP", "ouro:{test}:log"]);
+    let error = RedisStore::load(claimed.unwrap()).unwrap_err();
+    assert!(matches!(error, StoreError::LostEntry { .. }), "{error}");
+    assert_eq!(known_in(folder.path()).unwrap(), known);
+}
+
+#[test]
+fn a_loss_that_includes_the_epoch_of_the_arena_is_named_as_a_loss() {
+    let Some(server) = Server::start() else { return };
+    let store = filled(&server);
+    let _: redis::Value = server.command(&["RPOP", "ouro:{test}:log"]);
+    let _: redis::Value = server.command(&["DECR", "ouro:{test}:writer"]);
+    let error = store.add_checkpoint(&checkpoint(2)).unwrap_err();
+    assert!(matches!(error, StoreError::LostEntry { .. }), "{error}");
+}
+
+#[test]
 fn a_start_that_a_damaged_entry_ends_forgets_no_stored_entry() {
     let Some(server) = Server::start() else { return };
     let (folder, address) = (tempfile::tempdir().unwrap(), server.address_of("test"));
