@@ -130,6 +130,10 @@ fn variant(table: &Table) -> Option<&str> {
     }
 }
 
+/// The remedy for a key of a table that has none, such as a constant schedule.
+const NO_KEYS: &str = "the `kind` or `game` of this table has no keys: remove the key, or name \
+                       another";
+
 /// The known key most similar to `unknown`; `None` if all are too different.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let rated = known.into_iter().map(|key| (strsim::jaro_winkler(unknown, key), key));
@@ -156,7 +160,7 @@ fn explain(path: &str, message: &str) -> (String, String) {
             };
             let remedy = match nearest(unknown, known.iter().copied()) {
                 Some(key) => format!("did you mean `{}`?", full(key)),
-                None if known.is_empty() => "this table has no other keys".to_owned(),
+                None if known.is_empty() => NO_KEYS.to_owned(),
                 None => format!("known are {}", known.join(", ")),
             };
             (full(unknown), format!("`{}` is unknown; {remedy}", brief(&full(unknown))))
@@ -215,7 +219,8 @@ mod tests {
             ("games = 3\n[inner]\nzz = 1\n", ": `inner.zz` is unknown; known are learning_rate"),
             (
                 "games = 3\n[empty]\nzz = 1\n",
-                ": `empty.zz` is unknown; this table has no other keys",
+                ": `empty.zz` is unknown; the `kind` or `game` of this table has no keys: remove the \
+                 key, or name another",
             ),
             ("games = 3\n\"\\ngame\" = 4\n", ": `; game` is unknown; did you mean `games`?"),
         ];
