@@ -4,7 +4,7 @@
 //! health changes to NOT_SERVING, the port closes, and calls in flight finish.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Condition;
-use crate::config::{ArenaConfig, MatchConfig};
+use crate::config::{ArenaConfig, MatchConfig, StoreConfig, WeightsConfig};
 use crate::error::ArenaError;
 use crate::event::ArenaEvent;
 use crate::learner_watch::{LearnerFigures, LearnerView, LearnerWatch};
@@ -30,7 +30,9 @@ use crate::match_runner::MatchRunner;
 use crate::metrics::ArenaSource;
 use crate::service::{ARENA_PERMISSIONS, Handlers, POOL_PERMISSIONS, ProcessView};
 use crate::state::ArenaState;
-use crate::store::{EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Store, StoreError};
+use crate::store::{
+    EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, Run, Store, StoreError, WeightsStore,
+};
 use crate::web::{self, Gauges, WebAccess};
 use crate::workers::presence::watch_workers;
 use crate::workers::queue::arena::{ArenaQueue, Presence};
@@ -67,72 +69,99 @@ struct WorkerAccess {
 }
 
 impl WorkerAccess {
-    /// Removes what an earlier arena left in the queue. Without a queue the arena plays alone.
-    fn open(address: &RedisAddress, epoch: u64) -> Option<Self> {
-        let open = || -> Result<Self, StoreError> {
-            let mut queue = ArenaQueue::new(address, epoch)?;
-            queue.open()?;
-            Ok(Self { queue, presence: Presence::new(address)? })
-        };
-        let opened = open();
-        if let Err(error) = &opened {
-            tracing::warn!(%error, "workers cannot help: the arena plays alone");
+    /// Removes what an earlier arena left in the queue. Each match that is shared does so as well, so
+    /// the arena starts with its workers even if the queue cannot be opened yet.
+    fn open(address: &RedisAddress, epoch: u64) -> Result<Self, StoreError> {
+        let mut queue = ArenaQueue::new(address, epoch)?;
+        if let Err(error) = queue.open() {
+            tracing::warn!(%error, "jobs of an earlier arena stay until a match is shared");
         }
-        opened.ok()
+        Ok(Self { queue, presence: Presence::new(address)? })
     }
 }
 
-impl Arena {
-    /// Checks the configuration, opens the store, then the ports.
-    pub fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> BoxFuture<Result<Self, ArenaError>> {
-        Box::pin(Self::open(config, clock))
-    }
+/// The open ports of an arena. Connections wait until the arena runs.
+struct Ports {
+    server: GrpcServer,
+    web: Option<HttpServer>,
+}
 
-    async fn open(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
-        let checked = config.check()?;
-        let (waker, wake) = mpsc::sync_channel(1);
-        let (data, run, store) = (config.data.clone(), config.run, config.store);
-        let weights = config.weights;
-        let open = move || -> Result<(ArenaState, Option<WorkerAccess>), ArenaError> {
-            std::fs::create_dir_all(&data)
-                .map_err(|source| ArenaError::Data { path: data.clone(), source })?;
-            let weights = weights.open(&data)?;
-            let place = weights.name();
-            let lost = |path| ArenaError::StoreLost { path, weights: place.clone().into() };
-            // The run is in the log before the first weights arrive.
-            let has_weights = !weights.hashes()?.is_empty();
-            let mut workers = None;
-            let store: Box<dyn Store> = match store.redis()? {
-                None => {
-                    let path = data.join(LOG_FILE);
-                    let has_log = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
-                    if !has_log && has_weights {
-                        return Err(lost(path));
-                    }
-                    Box::new(EmbeddedStore::open(&data)?)
-                }
-                Some(address) => {
-                    let store = RedisStore::open_in(&address, &data)?;
-                    if store.run().is_none() && has_weights {
-                        return Err(lost(store.name().into()));
-                    }
-                    workers = WorkerAccess::open(&address, store.epoch());
-                    Box::new(store)
-                }
-            };
-            Ok((ArenaState::load(run, checked, store, weights, clock, waker)?, workers))
-        };
-        let (state, workers) = Background::thread("arena-start", open)?.join().await??;
+impl Ports {
+    async fn bind(config: &ArenaConfig) -> Result<Self, ArenaError> {
         let server = GrpcServer::bind(config.address, config.limits).await?;
         let server = server.guarded(config.guard.clone()).tls(config.server_tls.clone());
         let web = match config.web {
             Some(address) => {
                 let bound = HttpServer::bind(address, config.limits.connections).await;
                 let server = bound.map_err(|source| ArenaError::Web { address, source })?;
-                Some(server.tls(config.server_tls))
+                Some(server.tls(config.server_tls.clone()))
             }
             None => None,
         };
+        Ok(Self { server, web })
+    }
+}
+
+/// What an arena keeps, and the ways to its workers.
+struct Stores {
+    results: Box<dyn Store>,
+    weights: Box<dyn WeightsStore>,
+    workers: Option<WorkerAccess>,
+}
+
+impl Stores {
+    /// Opens the stores of a run. Results in Redis are taken over from any other arena.
+    fn open(
+        data: &Path,
+        run: &Run,
+        results: &StoreConfig,
+        weights: &WeightsConfig,
+    ) -> Result<Self, ArenaError> {
+        std::fs::create_dir_all(data)
+            .map_err(|source| ArenaError::Data { path: data.to_owned(), source })?;
+        let weights = weights.open(data)?;
+        let place = weights.name();
+        let lost = |path| ArenaError::StoreLost { path, weights: place.into() };
+        // The run is in the log before the first weights arrive.
+        let has_weights = !weights.hashes()?.is_empty();
+        let Some(address) = results.redis()? else {
+            let path = data.join(LOG_FILE);
+            let has_log = std::fs::metadata(&path).is_ok_and(|file| file.len() > 0);
+            if !has_log && has_weights {
+                return Err(lost(path));
+            }
+            let results = Box::new(EmbeddedStore::open(data)?);
+            return Ok(Self { results, weights, workers: None });
+        };
+        let results = RedisStore::open_for(&address, data, run)?;
+        if results.run().is_none() && has_weights {
+            return Err(lost(results.name().into()));
+        }
+        let workers = Some(WorkerAccess::open(&address, results.epoch())?);
+        Ok(Self { results: Box::new(results), weights, workers })
+    }
+}
+
+impl Arena {
+    /// Checks the configuration, opens the ports, then the store.
+    pub fn bind(config: ArenaConfig, clock: Arc<dyn Clock>) -> BoxFuture<Result<Self, ArenaError>> {
+        Box::pin(Self::open(config, clock))
+    }
+
+    async fn open(config: ArenaConfig, clock: Arc<dyn Clock>) -> Result<Self, ArenaError> {
+        let checked = config.check()?;
+        // The ports come first: an arena that cannot listen must take no results over from one that
+        // can.
+        let Ports { server, web } = Ports::bind(&config).await?;
+        let (waker, wake) = mpsc::sync_channel(1);
+        let (data, run) = (config.data.clone(), config.run);
+        let (results, weights) = (config.store, config.weights);
+        let load = move || -> Result<(ArenaState, Option<WorkerAccess>), ArenaError> {
+            let stores = Stores::open(&data, &run, &results, &weights)?;
+            let Stores { results, weights, workers } = stores;
+            Ok((ArenaState::load(run, checked, results, weights, clock, waker)?, workers))
+        };
+        let (state, workers) = Background::thread("arena-start", load)?.join().await??;
         Ok(Self {
             server,
             web,
@@ -318,4 +347,28 @@ fn start_of_charts(state: &ArenaState) -> Duration {
     let first = state.store().checkpoints().ok().and_then(|rows| rows.into_iter().next());
     let first = first.and_then(|row| Duration::try_from_secs_f64(row.published_at).ok());
     first.unwrap_or_else(|| state.clock().unix())
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_testkit::redis::RedisServer;
+
+    use super::*;
+    use crate::store::Connection;
+
+    #[test]
+    fn a_queue_that_cannot_be_opened_at_the_start_is_opened_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(server) = RedisServer::start(folder.path()) else { return };
+        let address = RedisAddress::new(server.url("arena"), "test");
+        // The queue refuses an epoch that the server does not know.
+        let mut access = WorkerAccess::open(&address, 1).unwrap();
+        assert!(access.queue.open().is_err());
+        let admin = RedisAddress::new(server.url("admin"), "any");
+        let set = |redis: &mut redis::Connection| {
+            redis::cmd("SET").arg("ouro:{test}:writer").arg(1).query::<()>(redis)
+        };
+        Connection::new(&admin).unwrap().run(set).unwrap();
+        access.queue.open().unwrap();
+    }
 }

@@ -48,6 +48,7 @@ fn in_a_folder() -> (Case, tempfile::TempDir) {
 
 fn weights_are_whole_or_absent_and_damage_is_noticed(case: &Case) {
     let weights = &case.weights;
+    weights.bind_run(RunId::of(b"run")).unwrap();
     let hash = ContentHash::of(b"weights");
     assert!(matches!(weights.read(hash), Err(WeightsError::Missing(_))));
     weights.write(hash, b"weights").unwrap();
@@ -64,6 +65,7 @@ fn weights_are_whole_or_absent_and_damage_is_noticed(case: &Case) {
 
 fn only_weights_are_listed_and_removed(case: &Case) {
     let weights = &case.weights;
+    weights.bind_run(RunId::of(b"run")).unwrap();
     let large: Vec<u8> = (0..3_000_000_u32).map(|index| index as u8).collect();
     let mut contents = [&b"a"[..], b"b", &large].map(|bytes| (ContentHash::of(bytes), bytes));
     contents.sort_by_key(|(hash, _)| hash.to_string());
@@ -208,6 +210,25 @@ fn a_server_or_bucket_that_is_missing_does_not_look_like_lost_weights() {
     });
     server.start_again();
     assert_eq!(writer.join().unwrap().unwrap(), b"a");
+}
+
+#[test]
+fn a_place_that_is_filled_again_does_not_look_like_lost_weights() {
+    // As after the bucket was lost and made anew while the arena runs.
+    let Case { weights, damage, .. } = case(Arc::new(InMemory::new()), "runs/mine");
+    let [back, away] = [b"a", b"b"].map(|bytes| ContentHash::of(bytes));
+    for error in [weights.read(back).unwrap_err(), weights.recover().unwrap_err()] {
+        assert!(error.is_passing(), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("s3://bucket") && text.contains("object `run` is missing"), "{text}");
+    }
+    // Writes do not wait: they fill the place as well.
+    weights.write(back, b"a").unwrap();
+    assert_eq!(weights.read(back).unwrap(), b"a");
+    assert!(weights.read(away).unwrap_err().is_passing());
+    damage("run", RunId::of(b"run").to_string().as_bytes());
+    weights.recover().unwrap();
+    assert!(matches!(weights.read(away), Err(WeightsError::Missing(_))));
 }
 
 #[test]

@@ -49,12 +49,13 @@ impl PoolState {
         let is_used = |row: &&Checkpoint| {
             row.status != CheckpointStatus::Rejected || newest.as_ref() == Some(*row)
         };
-        let missing: Vec<Checkpoint> = checkpoints
-            .iter()
-            .filter(|row| unreadable.contains_key(&row.generation))
-            .filter(is_used)
-            .cloned()
-            .collect();
+        // A member may be set aside without a known problem: the answer of the store was lost, or its
+        // weights were out of reach at the start. A copy restores it all the same.
+        let is_missing = |row: &&Checkpoint| {
+            row.status == CheckpointStatus::SetAside || unreadable.contains_key(&row.generation)
+        };
+        let missing: Vec<Checkpoint> =
+            checkpoints.iter().filter(is_missing).filter(is_used).cloned().collect();
         let known =
             newest.as_ref().and_then(|newest| rated_ancestor(&ratings, &checkpoints, newest));
         let is = |status| move |row: &&Checkpoint| row.status == status;

@@ -312,6 +312,33 @@ fn a_damaged_champion_is_set_aside_requested_and_restored_by_a_copy() {
 }
 
 #[test]
+fn a_member_is_requested_although_the_answer_that_set_it_aside_was_lost() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(mut server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress::new(server.url("arena"), "test");
+    let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
+    let config = MatchConfig::default();
+    let (state, _) = crate::testing::stored_state(folder.path(), store, &config, clock());
+    let pool = || state.pool().snapshots().borrow().clone();
+    let member = publish(&state, 0);
+    promote(&state, member.generation);
+    flip(folder.path(), &member);
+    // A stopped server reads nothing, and executes the command once it continues.
+    server.signal("-STOP");
+    let lost = state.read_weights(member.hash).unwrap_err();
+    assert!(lost.is_passing(), "{lost}");
+    server.signal("-CONT");
+    while let Err(error) = state.recover() {
+        assert!(error.is_passing(), "{error}");
+    }
+    assert_eq!(pool().champion, None);
+    assert_eq!(pool().missing.iter().map(|row| row.hash).collect::<Vec<_>>(), [member.hash]);
+    publish(&state, 0);
+    assert!(pool().missing.is_empty());
+    assert_eq!(pool().champion.as_ref().unwrap().generation, member.generation);
+}
+
+#[test]
 fn a_copy_of_a_dropped_candidate_is_requested_only_while_it_is_the_newest() {
     let folder = tempfile::tempdir().unwrap();
     let state = state(folder.path());

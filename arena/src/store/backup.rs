@@ -126,18 +126,7 @@ fn copy_log(from: &Path, redis: Option<&RedisAddress>, to: &Path) -> Result<(), 
     let (log, copy) = (from.join(LOG_FILE), to.join(LOG_FILE));
     let mut bytes = match redis {
         None => read_regular(&log, u64::MAX).map_err(at(&log))?,
-        Some(address) => {
-            let store = RedisStore::open_to_read_in(address, from)?;
-            let (mut text, entries) = (String::new(), store.entries());
-            let mut number = 0;
-            while number < entries {
-                for line in store.texts(number, CHUNK)? {
-                    text.push_str(&format_line(number, &line));
-                    number += 1;
-                }
-            }
-            text.into_bytes()
-        }
+        Some(address) => lines(&RedisStore::open_to_read_in(address, from)?)?.into_bytes(),
     };
     bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
     let write = || {
@@ -148,6 +137,18 @@ fn copy_log(from: &Path, redis: Option<&RedisAddress>, to: &Path) -> Result<(), 
     write().map_err(at(&copy))
 }
 
+/// The log of a store, as the lines of its file. Fails if the server loses entries meanwhile.
+fn lines(store: &RedisStore) -> Result<String, StoreError> {
+    let (mut text, mut number) = (String::new(), 0);
+    while number < store.entries() {
+        for line in store.texts(number, CHUNK)? {
+            text.push_str(&format_line(number, &line));
+            number += 1;
+        }
+    }
+    Ok(text)
+}
+
 /// Copies the games that can be shown.
 fn copy_games(from: &Path, redis: Option<&RedisAddress>, to: &Path) -> Result<(), BackupError> {
     let Some(address) = redis else {
@@ -155,7 +156,7 @@ fn copy_games(from: &Path, redis: Option<&RedisAddress>, to: &Path) -> Result<()
         unless_gone(copy_file(&games, &to.join(GAMES_FILE))).map_err(at(&games))?;
         return Ok(());
     };
-    let store = RedisStore::open_to_read(address)?;
+    let store = RedisStore::open_to_read_in(address, from)?;
     copy_between(&store, &EmbeddedStore::open(to)?)?;
     Ok(())
 }
@@ -270,5 +271,16 @@ mod tests {
         assert_eq!(content(&EmbeddedStore::open(&to).unwrap()), content(&store));
         // The arena still is the writer.
         publish(&store, &from, 77);
+    }
+
+    #[test]
+    fn a_log_that_its_server_loses_while_it_is_copied_is_an_error() {
+        let Some(server) = Server::start() else { return };
+        let store = server.open();
+        fill(&store);
+        assert_eq!(lines(&store).unwrap().lines().count() as u64, store.entries());
+        server.lose_entry();
+        let error = lines(&store).unwrap_err();
+        assert!(matches!(error, StoreError::LostEntry { .. }), "{error}");
     }
 }

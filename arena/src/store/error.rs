@@ -145,14 +145,15 @@ pub enum StoreError {
     /// A server has lost an entry that it had acknowledged.
     #[error(
         "{store} lacks entry {entry}, which this arena has stored: the server has lost results; \
-         restore it from a backup, or remove {path} to continue without them"
+         restore it from a backup{}",
+        or_remove(path)
     )]
     LostEntry {
         /// The log.
         store: String,
         /// Number of the last entry that this arena has stored.
         entry: u64,
-        /// The file that remembers it.
+        /// The file that remembers it; empty if there is none.
         path: String,
     },
     /// The disk is full, or too many files are open. The call can be repeated once there is space
@@ -180,6 +181,14 @@ impl StoreError {
     /// lacks.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Fenced { .. } | Self::LostEntry { .. })
+    }
+}
+
+/// The other remedy for a lost entry, if a file remembers it.
+fn or_remove(path: &str) -> String {
+    match path {
+        "" => String::new(),
+        path => format!(", or remove {path} to continue without them"),
     }
 }
 

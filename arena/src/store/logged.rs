@@ -42,7 +42,7 @@ pub trait Backend: Debug + Send {
         Ok(Vec::new())
     }
 
-    /// The entries from number `first` on, at most `limit`.
+    /// The entries from number `first` on, at most `limit`. Fails if the log has lost one of them.
     fn read(&mut self, first: u64, limit: usize) -> Result<Vec<String>, StoreError>;
 
     /// Adds games. A game that is kept already is replaced.
@@ -230,11 +230,7 @@ impl<B: Backend> Store for LoggedStore<B> {
                 let started = RunStarted { version: SCHEMA_VERSION, id, run: run.clone() };
                 Ok((Some(LogEntry::RunStarted(started)), id))
             }
-            Some(stored) if stored.run == *run => Ok((None, stored.id)),
-            Some(stored) => {
-                let (stored, asked) = (describe(&stored.run), describe(run));
-                Err(StoreError::OtherRun { stored, asked })
-            }
+            Some(stored) => check_run(&stored.run, run).map(|()| (None, stored.id)),
         })
     }
 
@@ -406,6 +402,21 @@ fn is_set_aside(tables: &Tables, generation: Generation) -> Result<bool, StoreEr
     let row = tables.checkpoints.get(&generation).filter(|_| tables.is_member(generation));
     let row = row.ok_or(StoreError::NotInPool(generation))?;
     Ok(row.status == CheckpointStatus::SetAside)
+}
+
+/// Fails if `text`, entry 0 of the log called `name`, starts another run than `run`.
+pub(super) fn check_start(text: &str, run: &Run, name: &str) -> Result<(), StoreError> {
+    match parse(0, text, name)? {
+        LogEntry::RunStarted(stored) => check_run(&stored.run, run),
+        _ => Ok(()),
+    }
+}
+
+fn check_run(stored: &Run, asked: &Run) -> Result<(), StoreError> {
+    if stored == asked {
+        return Ok(());
+    }
+    Err(StoreError::OtherRun { stored: describe(stored), asked: describe(asked) })
 }
 
 fn describe(run: &Run) -> String {

@@ -7,18 +7,17 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io;
 use std::path::Path;
 
 use redis::Script;
 
 pub(crate) use connection::Connection;
-use known::{KnownEntry, KnownFile, known_in, path_in};
+use known::{KnownEntry, KnownFile};
 
 use super::error::{StoreError, io_error};
 use super::line_file::{format_line, parse_line};
-use super::logged::{Backend, LoggedStore, apply};
-use super::rows::{GameKey, StoredGame};
+use super::logged::{Backend, LoggedStore, apply, check_start};
+use super::rows::{GameKey, Run, StoredGame};
 use super::tables::Tables;
 
 mod connection;
@@ -37,6 +36,17 @@ pub(crate) const WRITER: &str = "writer";
 
 /// The epoch of no writer.
 const NO_WRITER: u64 = 0;
+
+/// Makes the caller the writer in `KEYS[1]` and returns its epoch.
+///
+/// Epochs are times of the server in milliseconds, unless its clock is behind the last epoch. A
+/// server that lost the last epoch with the end of its file therefore does not give it again.
+const CLAIM: &str = "
+    local last, time = tonumber(redis.call('GET', KEYS[1]) or 0), redis.call('TIME')
+    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    local epoch = string.format('%.0f', math.max(last + 1, now))
+    redis.call('SET', KEYS[1], epoch)
+    return epoch";
 
 /// Appends `ARGV[3]` to the list `KEYS[1]` of length `ARGV[2]`, for the writer with epoch `ARGV[1]`.
 const APPEND: &str = "
@@ -108,12 +118,13 @@ pub struct RedisLog {
     connection: Connection,
     keys: Keys,
     /// Number of this writer. Each arena that opens the store has a higher one than those before it.
+    /// See [`CLAIM`].
     epoch: u64,
     entries: u64,
     /// Whether the outcome of the last append is not known.
     is_uncertain: bool,
     games: BTreeSet<GameKey>,
-    /// Remembers the last entry; `None`: the log is only read, or by a test.
+    /// Remembers the last entry; `None`: the log is opened without the folder of an arena.
     known: Option<KnownFile>,
 }
 
@@ -140,19 +151,27 @@ impl RedisStore {
     /// Opens the store, or creates it, and takes it over from any other arena. Checks the settings of
     /// the server and verifies every entry.
     pub fn open(address: &RedisAddress) -> Result<Self, StoreError> {
-        Self::take_over(address, None).map_err(at_start)
+        Self::take_over(address, None, None).map_err(at_start)
     }
 
     /// Like [`open`](Self::open), for an arena with its files in `folder`. Refuses a server that lacks
     /// an entry which this arena has stored.
     pub fn open_in(address: &RedisAddress, folder: &Path) -> Result<Self, StoreError> {
-        let known = KnownFile::open(folder);
-        let known = known.map_err(io_error("open", &folder.display().to_string()))?;
-        Self::take_over(address, Some(known)).map_err(at_start)
+        Self::take_over(address, Some(folder), None).map_err(at_start)
     }
 
-    fn take_over(address: &RedisAddress, known: Option<KnownFile>) -> Result<Self, StoreError> {
-        RedisLog::claim(address, known).and_then(Self::load)
+    /// Like [`open_in`](Self::open_in), for an arena of `run`. A log of another run is refused before
+    /// it is taken over, so its own arena continues.
+    pub fn open_for(address: &RedisAddress, folder: &Path, run: &Run) -> Result<Self, StoreError> {
+        Self::take_over(address, Some(folder), Some(run)).map_err(at_start)
+    }
+
+    fn take_over(
+        address: &RedisAddress,
+        folder: Option<&Path>,
+        run: Option<&Run>,
+    ) -> Result<Self, StoreError> {
+        RedisLog::claim(address, folder, run).and_then(Self::load)
     }
 
     /// Tries each command only once.
@@ -175,9 +194,7 @@ impl RedisStore {
     /// Like [`open_to_read`](Self::open_to_read). Refuses a server that lacks an entry which the arena
     /// with its files in `folder` has stored.
     pub fn open_to_read_in(address: &RedisAddress, folder: &Path) -> Result<Self, StoreError> {
-        let mut log = RedisLog::new(address)?;
-        log.check_known(known_in(folder), &path_in(folder)).map_err(at_start)?;
-        Self::load(log).map_err(at_start)
+        RedisLog::to_read(address, folder).and_then(Self::load).map_err(at_start)
     }
 
     /// Reads and verifies every entry.
@@ -196,7 +213,7 @@ impl RedisStore {
             let Some(text) = texts.pop() else { break };
             last = Some(text);
         }
-        // Again, because the server may have lost entries since the start of the arena.
+        // Again, because the server may have lost entries since the first check.
         log.check_known_file()?;
         // Noted only now: a start that a damaged or lost entry ends must not forget a later one.
         log.note(last.as_deref());
@@ -218,34 +235,51 @@ impl RedisLog {
         })
     }
 
-    /// The log of a run, taken over from any other arena. Nothing is read yet.
-    fn claim(address: &RedisAddress, known: Option<KnownFile>) -> Result<Self, StoreError> {
+    /// The log of a run, which cannot be written. It has the entry that the arena with its files in
+    /// `folder` remembers.
+    fn to_read(address: &RedisAddress, folder: &Path) -> Result<Self, StoreError> {
         let mut log = Self::new(address)?;
-        server::check(&mut log.connection)?;
-        log.known = known;
+        log.known = Some(KnownFile::to_read(folder));
+        log.check_known_file()?;
+        Ok(log)
+    }
+
+    /// The log of a run, taken over from any other arena. Nothing is read yet.
+    fn claim(
+        address: &RedisAddress,
+        folder: Option<&Path>,
+        run: Option<&Run>,
+    ) -> Result<Self, StoreError> {
+        let mut log = Self::new(address)?;
+        log.connection.set_check(server::check);
+        if let Some(folder) = folder {
+            let known = KnownFile::open(folder);
+            let known = known.map_err(io_error("open", &folder.display().to_string()))?;
+            log.known = Some(known);
+        }
         // An arena that is refused takes nothing over.
         log.check_known_file()?;
-        let writer = &log.keys.writer;
+        log.check_run(run)?;
+        let (claim, writer) = (Script::new(CLAIM), &log.keys.writer);
         // From here on no other arena can write, so what is read is complete.
-        log.epoch = log.connection.run(|redis| redis::cmd("INCR").arg(writer).query(redis))?;
+        log.epoch = log.connection.run(|redis| claim.key(writer).invoke(redis))?;
         Ok(log)
+    }
+
+    /// Fails if the log is that of another run than `run`.
+    fn check_run(&mut self, run: Option<&Run>) -> Result<(), StoreError> {
+        let Some(run) = run else { return Ok(()) };
+        match self.read_lines(0, 1)?.pop() {
+            Some(text) => check_start(&text, run, &self.log_name()),
+            None => Ok(()),
+        }
     }
 
     /// Fails if the log lacks the entry that the arena remembers in its file.
     fn check_known_file(&mut self) -> Result<(), StoreError> {
         let Some(file) = &mut self.known else { return Ok(()) };
-        let (known, path) = (file.read(), file.path().to_owned());
-        self.check_known(known, &path)
-    }
-
-    /// Fails if the log lacks the entry that is known from the file at `path`.
-    fn check_known(
-        &mut self,
-        known: io::Result<Option<KnownEntry>>,
-        path: &Path,
-    ) -> Result<(), StoreError> {
-        let path = path.display().to_string();
-        let Some(known) = known.map_err(io_error("read", &path))? else { return Ok(()) };
+        let path = file.path().display().to_string();
+        let Some(known) = file.read().map_err(io_error("read", &path))? else { return Ok(()) };
         let text = self.read_lines(known.number, 1)?.pop();
         let line = text.map(|text| format_line(known.number, &text));
         match line.map(|line| KnownEntry::new(known.number, &line)) {
@@ -267,16 +301,22 @@ impl RedisLog {
     /// `error`, the reason why a write was refused, unless the server has lost entries: such a server
     /// may have lost the epoch of this arena as well.
     fn refused(&mut self, error: StoreError) -> StoreError {
-        let (store, log) = (self.log_name(), &self.keys.log);
-        let length = self.connection.run(|redis| redis::cmd("LLEN").arg(log).query(redis));
-        let path = self.known.as_ref().map_or(Path::new(""), KnownFile::path);
-        let path = path.display().to_string();
+        let log = &self.keys.log;
+        let length = self.connection.run(|redis| redis::cmd("LLEN").arg(log).query::<u64>(redis));
         match length {
-            Ok(length) if self.entries > length => {
-                StoreError::LostEntry { store, entry: self.entries - 1, path }
-            }
+            Ok(length) if self.entries > length => self.lost(),
             Ok(_) => error,
             Err(error) => error,
+        }
+    }
+
+    /// The error of a server that lacks the last entry which it had.
+    fn lost(&self) -> StoreError {
+        let path = self.known.as_ref().map_or(Path::new(""), KnownFile::path);
+        StoreError::LostEntry {
+            store: self.log_name(),
+            entry: self.entries.saturating_sub(1),
+            path: path.display().to_string(),
         }
     }
 
@@ -344,7 +384,8 @@ impl Backend for RedisLog {
                 self.entries += 1;
                 self.note(Some(text));
             }
-            Err(error) => self.is_uncertain = error.is_passing(),
+            // An attempt whose answer was lost may precede the one that was refused.
+            Err(error) => self.is_uncertain = !error.is_final(),
         }
         appended
     }
@@ -364,7 +405,11 @@ impl Backend for RedisLog {
 
     fn read(&mut self, first: u64, limit: usize) -> Result<Vec<String>, StoreError> {
         let limit = (limit as u64).min(self.entries.saturating_sub(first));
-        self.read_lines(first, limit)
+        let texts = self.read_lines(first, limit)?;
+        match texts.len() as u64 == limit {
+            true => Ok(texts),
+            false => Err(self.lost()),
+        }
     }
 
     fn keep_games(&mut self, games: &[(GameKey, StoredGame)]) -> Result<(), StoreError> {

@@ -33,7 +33,7 @@ pub(crate) struct JobId {
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Ids of a stream start at 0-1.
+        // Number 0 is that of the session.
         write!(f, "{}-{}", self.session, u64::from(self.cluster) + 1)
     }
 }

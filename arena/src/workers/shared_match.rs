@@ -212,7 +212,7 @@ impl<'a> SharedMatch<'a> {
     }
 
     /// Verifies a result and adds it to the table. A cluster with a wrong result is played by the
-    /// arena.
+    /// arena. Results of other sessions are dropped.
     fn receive(&mut self, table: &mut JobTable<PlayedCluster>, session: u64, arrived: Arrived) {
         let Arrived { job, worker, games } = arrived;
         let job = job.filter(|job| job.session == session && table.is_open(job.cluster));
@@ -224,6 +224,15 @@ impl<'a> SharedMatch<'a> {
         match verified {
             Some(Ok(played)) => {
                 self.helped += u32::from(table.finish(cluster, played));
+            }
+            // It costs as much as a job that never comes back, and the worker may be honest.
+            Some(Err(error @ ResultError::OtherMatch(_))) => {
+                let number = self.head.number;
+                tracing::warn!(
+                    worker, %error, "old result for match {number}, cluster {cluster}: the arena \
+                    plays the cluster"
+                );
+                table.refuse(cluster);
             }
             Some(Err(error)) => {
                 let number = self.head.number;

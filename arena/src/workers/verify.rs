@@ -20,8 +20,12 @@ pub(crate) enum ResultError {
     Unreadable(String),
     #[error("it has {got} bytes; the games of a cluster take at most {limit}")]
     Size { got: usize, limit: usize },
-    #[error("it is of match {number}, cluster {cluster}")]
-    Other { number: u32, cluster: u32 },
+    #[error("it is of cluster {0}")]
+    OtherCluster(u32),
+    /// Also what an honest worker sends if the number of its session was given again, because the
+    /// server was restored from an older copy.
+    #[error("it is of match {0}")]
+    OtherMatch(u32),
     #[error("it has {got} games; a cluster has {expected}")]
     GameCount { got: usize, expected: usize },
     #[error("game {game}: {problem}")]
@@ -67,8 +71,11 @@ impl GameVisitor for VerifyCluster<'_> {
             |error: serde_json::Error| ResultError::Unreadable(brief(&error.to_string()));
         let result: JobResult = serde_json::from_slice(self.text).map_err(unreadable)?;
         let JobResult { number, cluster, games } = result;
-        if (number, cluster) != (self.games.number, self.cluster.cluster) {
-            return Err(ResultError::Other { number, cluster });
+        if cluster != self.cluster.cluster {
+            return Err(ResultError::OtherCluster(cluster));
+        }
+        if number != self.games.number {
+            return Err(ResultError::OtherMatch(number));
         }
         if games.len() != seatings.len() {
             return Err(ResultError::GameCount { got: games.len(), expected: seatings.len() });

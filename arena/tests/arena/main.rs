@@ -12,6 +12,7 @@ mod questions;
 mod refusals;
 mod running;
 mod service;
+mod starts;
 mod tls;
 mod worker_processes;
 mod workers;

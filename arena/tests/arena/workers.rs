@@ -131,20 +131,39 @@ impl Home {
         let (jobs, results) = ("ouro:{test}:jobs", "ouro:{test}:results");
         let left =
             |key| redis::cmd("XLEN").arg(key).query::<usize>(&mut self.connection()).unwrap();
-        let (issued, delivered) = (self.added(jobs), self.added(results));
-        Traffic { issued, delivered, left: left(jobs) + left(results) }
+        // The number of each session was an entry, too.
+        let issued = self.added(jobs) - self.sessions(jobs);
+        Traffic { issued, delivered: self.added(results), left: left(jobs) + left(results) }
     }
 
     /// Number of entries that a stream has ever had.
     fn added(&self, key: &str) -> i64 {
+        match self.info(key, "entries-added") {
+            None => 0,
+            Some(Value::Int(added)) => added,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Number of sessions in which an arena has issued jobs, or could have.
+    fn sessions(&self, jobs: &str) -> i64 {
+        match self.info(jobs, "last-generated-id") {
+            None => 0,
+            Some(Value::BulkString(id)) => {
+                let id = String::from_utf8(id).unwrap();
+                id.split_once('-').unwrap().0.parse().unwrap()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What the server says about a stream, by the name of the field; `None` if there is none.
+    fn info(&self, key: &str, name: &str) -> Option<Value> {
         let mut info = redis::cmd("XINFO");
         info.arg("STREAM").arg(key);
-        let info: Vec<Value> = info.query(&mut self.connection()).unwrap_or_default();
-        let at = info.iter().position(|value| *value == Value::BulkString(b"entries-added".into()));
-        at.map_or(0, |at| match &info[at + 1] {
-            Value::Int(added) => *added,
-            other => panic!("{other:?}"),
-        })
+        let mut info: Vec<Value> = info.query(&mut self.connection()).unwrap_or_default();
+        let at = info.iter().position(|value| *value == Value::BulkString(name.into()))?;
+        Some(info.swap_remove(at + 1))
     }
 }
 

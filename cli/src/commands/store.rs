@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args, Subcommand};
 use ouro_arena::config::{StoreConfig, WeightsConfig};
 use ouro_arena::store::{
-    self, Copied, CopyError, EmbeddedStore, LOG_FILE, LoggedStore, RedisStore, StoreError,
-    WeightsError,
+    self, Copied, CopyError, EmbeddedStore, LOG_FILE, LoggedStore, RedisAddress, RedisStore,
+    StoreError, WeightsError,
 };
 use ouro_net::RunId;
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
@@ -153,7 +153,7 @@ impl Copy {
             )));
         }
         // An open store also shows that no arena runs.
-        let source = open(&from, &folder)?;
+        let source = open(&from, &folder, |address| RedisStore::open_in(address, &folder))?;
         let (mut report, mut text) = (Report { results: None, weights: None }, String::new());
         if self.to_weights.is_some() {
             let copied = copy_weights(source.run()?, &weights, &new_weights, &folder)?;
@@ -165,7 +165,7 @@ impl Copy {
             report.weights = Some(copied);
         }
         if self.to.is_some() {
-            let (names, copied) = match (&source, &open(&to, &folder)?) {
+            let (names, copied) = match (&source, &open(&to, &folder, RedisStore::open)?) {
                 (Open::Files(from), Open::Redis(to)) => copied(from, to),
                 (Open::Redis(from), Open::Files(to)) => copied(from, to),
                 (Open::Redis(from), Open::Redis(to)) => copied(from, to),
@@ -224,13 +224,19 @@ fn copy_weights(
     Ok(WeightsReport { from: from.name(), to: to.name(), files })
 }
 
-fn open(deploy: &Deployment, folder: &Path) -> Result<Open, Failure> {
+/// Opens the results in the folder of an arena, or those in Redis with `redis`, which takes them over: an
+/// arena that still runs can change nothing meanwhile. Only the source must have what the arena of the
+/// folder remembers.
+fn open(
+    deploy: &Deployment,
+    folder: &Path,
+    redis: impl Fn(&RedisAddress) -> Result<RedisStore, StoreError>,
+) -> Result<Open, Failure> {
     let address = StoreConfig::of(deploy).redis().map_err(Failure::unavailable)?;
     let open = || -> Result<Open, StoreError> {
         Ok(match &address {
             None => Open::Files(Box::new(EmbeddedStore::open(folder)?)),
-            // Takes the store over, so an arena that still runs can change nothing meanwhile.
-            Some(address) => Open::Redis(Box::new(RedisStore::open(address)?)),
+            Some(address) => Open::Redis(Box::new(redis(address)?)),
         })
     };
     open().map_err(Failure::unavailable)

@@ -308,6 +308,8 @@ fn a_run_keeps_its_results_in_redis() {
         "{}",
         refused.stderr
     );
+    let copied = copy(&["--to", "files"]);
+    copied.assert_refused(69, &["which this arena has stored: the server has lost results"]);
     // The copy in files fills it again.
     copy(&["--store", "files", "--to", &url]).success();
     let again = train(home.path(), "1s");

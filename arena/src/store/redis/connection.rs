@@ -15,10 +15,20 @@ const RESPONSE: Duration = Duration::from_secs(5);
 /// Time over which a command is repeated before it fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Parts of the errors of a command that the user may not run in a script: of Redis 7.0, and of later
+/// versions.
+const FORBIDDEN_IN_SCRIPT: [&str; 2] =
+    ["The user executing the script can't run this command", "ACL failure in script"];
+
+/// Examines a server. Returns why it must not be used, with the remedy; `None` if it may be used.
+pub(super) type Check = fn(&mut redis::Connection) -> RedisResult<Option<String>>;
+
 /// The connection. See the [module](self).
 pub(crate) struct Connection {
     client: redis::Client,
     open: Option<redis::Connection>,
+    /// Examines the server each time the connection is opened.
+    check: Option<Check>,
     /// The server, for messages; without a password.
     name: String,
     patience: Duration,
@@ -57,7 +67,7 @@ impl Connection {
             _ => redis::Client::open(info),
         };
         let client = client.map_err(refused)?;
-        Ok(Self { client, open: None, name, patience: PATIENCE })
+        Ok(Self { client, open: None, check: None, name, patience: PATIENCE })
     }
 
     /// The server, for messages.
@@ -67,23 +77,26 @@ impl Connection {
 
     /// Runs a command, and repeats it on new connections while the server cannot be reached or
     /// refuses writes for the moment. The command must be idempotent, because a lost answer repeats
-    /// it.
+    /// it. A server that fails the check does not see the command, and it is not repeated.
     pub(crate) fn run<T>(
         &mut self,
         command: impl Fn(&mut redis::Connection) -> RedisResult<T>,
     ) -> Result<T, StoreError> {
         let (start, mut backoff) = (Instant::now(), Backoff::default());
         loop {
-            let error = match self.attempt(&command) {
+            let failure = match self.attempt(&command) {
                 Ok(value) => return Ok(value),
-                Err(error) => error,
+                Err(failure) => failure,
             };
             // A connection that failed may still deliver the answer to the failed command.
             self.open = None;
-            if !is_passing(&error) {
-                let (store, problem) = (self.name.clone(), problem(&error));
-                return Err(StoreError::Server { store, problem });
-            }
+            let error = match failure {
+                Failure::Redis(error) if is_passing(&error) => error,
+                failure => {
+                    let (store, problem) = (self.name.clone(), failure.problem());
+                    return Err(StoreError::Server { store, problem });
+                }
+            };
             let delay = backoff.next_delay();
             if start.elapsed() + delay > self.patience {
                 let (store, problem) = (self.name.clone(), error.to_string());
@@ -96,17 +109,28 @@ impl Connection {
     fn attempt<T>(
         &mut self,
         command: &impl Fn(&mut redis::Connection) -> RedisResult<T>,
-    ) -> RedisResult<T> {
+    ) -> Result<T, Failure> {
         let connection = match &mut self.open {
             Some(connection) => connection,
             closed => {
-                let connection = self.client.get_connection_with_timeout(CONNECT)?;
+                let mut connection = self.client.get_connection_with_timeout(CONNECT)?;
                 connection.set_read_timeout(Some(RESPONSE))?;
                 connection.set_write_timeout(Some(RESPONSE))?;
+                // A server that was started again may have other settings.
+                if let Some(check) = self.check
+                    && let Some(problem) = check(&mut connection)?
+                {
+                    return Err(Failure::Unfit(problem));
+                }
                 closed.insert(connection)
             }
         };
-        command(connection)
+        command(connection).map_err(Failure::Redis)
+    }
+
+    /// Examines the server each time the connection is opened, before the first command.
+    pub(super) fn set_check(&mut self, check: Check) {
+        self.check = Some(check);
     }
 
     /// Changes the time over which commands are repeated.
@@ -115,17 +139,41 @@ impl Connection {
     }
 }
 
+/// Why a command failed.
+enum Failure {
+    Redis(RedisError),
+    /// The server failed the check: the problem with its remedy.
+    Unfit(String),
+}
+
+impl Failure {
+    /// The problem, for an operator.
+    fn problem(self) -> String {
+        match self {
+            Self::Redis(error) => problem(&error),
+            Self::Unfit(problem) => problem,
+        }
+    }
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
+
 /// An error that needs an operator, with its remedy if the cause is the user or the password.
 fn problem(error: &RedisError) -> String {
+    let text = error.to_string();
+    let is_forbidden = error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+        || FORBIDDEN_IN_SCRIPT.iter().any(|part| text.contains(part));
     match (error.kind(), error.code()) {
         (ErrorKind::AuthenticationFailed, _) => "it refuses the user or the password; correct \
              deploy.store and the file deploy.store_password_file"
             .to_owned(),
         (_, Some("NOAUTH")) => "it asks for a password; set deploy.store_password_file".to_owned(),
-        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
-            format!("{error}; give the user the rules of deploy/redis/users.acl")
-        }
-        _ => error.to_string(),
+        _ if is_forbidden => format!("{text}; give the user the rules of deploy/redis/users.acl"),
+        _ => text,
     }
 }
 

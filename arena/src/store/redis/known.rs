@@ -32,15 +32,21 @@ impl KnownEntry {
 #[derive(Debug)]
 pub(super) struct KnownFile {
     path: PathBuf,
-    file: File,
+    /// `None`: the file is only read.
+    file: Option<File>,
 }
 
 impl KnownFile {
     /// Opens or creates the file in the folder of an arena.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
-        let path = path_in(folder);
-        Ok(Self { file: open(&path)?, path })
+        let path = folder.join(FILE);
+        Ok(Self { file: Some(open(&path)?), path })
+    }
+
+    /// The file in the folder of an arena, which is only read, and need not exist.
+    pub(super) fn to_read(folder: &Path) -> Self {
+        Self { path: folder.join(FILE), file: None }
     }
 
     /// Path of the file, for messages.
@@ -50,11 +56,14 @@ impl KnownFile {
 
     /// The last known entry; `None` before the first, and if a crash of the machine damaged the file.
     ///
-    /// An operator who accepts a loss may remove the file while the arena starts. It is then made again.
+    /// An operator who accepts a loss may remove the file while the arena starts. It is then made
+    /// again, unless it is only read.
     pub(super) fn read(&mut self) -> io::Result<Option<KnownEntry>> {
         match read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.file = open(&self.path)?;
+                if self.file.is_some() {
+                    self.file = Some(open(&self.path)?);
+                }
                 Ok(None)
             }
             known => known,
@@ -62,25 +71,12 @@ impl KnownFile {
     }
 
     /// Notes an entry that is stored. All lines have the same length, so each write replaces the line
-    /// before, and a killed process leaves one of the two.
+    /// before, and a killed process leaves one of the two. A file that is only read does not change.
     pub(super) fn note(&self, entry: &KnownEntry) -> io::Result<()> {
         let KnownEntry { number, checksum } = entry;
-        let mut file = &self.file;
+        let Some(mut file) = self.file.as_ref() else { return Ok(()) };
         file.seek(SeekFrom::Start(0))?;
         file.write_all(format!("{number:020} {checksum:>8}\n").as_bytes())
-    }
-}
-
-/// The file in the folder of an arena.
-pub(super) fn path_in(folder: &Path) -> PathBuf {
-    folder.join(FILE)
-}
-
-/// The last known entry in the folder of an arena that is not running.
-pub(super) fn known_in(folder: &Path) -> io::Result<Option<KnownEntry>> {
-    match read(&path_in(folder)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        known => known,
     }
 }
 
@@ -101,6 +97,23 @@ fn read(path: &Path) -> io::Result<Option<KnownEntry>> {
 mod tests {
     use super::*;
 
+    fn known_in(folder: &Path) -> Option<KnownEntry> {
+        KnownFile::to_read(folder).read().unwrap()
+    }
+
+    #[test]
+    fn a_file_that_is_only_read_is_neither_made_nor_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut reader = KnownFile::to_read(folder.path());
+        let entry = KnownEntry::new(7, "00c0ffee entry");
+        reader.note(&entry).unwrap();
+        assert_eq!(reader.read().unwrap(), None);
+        assert!(!reader.path().exists());
+        KnownFile::open(folder.path()).unwrap().note(&entry).unwrap();
+        reader.note(&KnownEntry::new(8, "00c0ffee entry")).unwrap();
+        assert_eq!(reader.read().unwrap(), Some(entry));
+    }
+
     #[test]
     fn a_file_that_is_removed_during_a_start_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
@@ -110,13 +123,13 @@ mod tests {
         assert_eq!(file.read().unwrap(), None);
         let known = KnownEntry::new(8, "00c0ffee entry");
         file.note(&known).unwrap();
-        assert_eq!(known_in(folder.path()).unwrap(), Some(known));
+        assert_eq!(known_in(folder.path()), Some(known));
     }
 
     #[test]
     fn the_last_note_counts() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(known_in(folder.path()).unwrap(), None);
+        assert_eq!(known_in(folder.path()), None);
         let mut file = KnownFile::open(folder.path()).unwrap();
         assert_eq!(file.read().unwrap(), None);
         for number in [9, 10] {
@@ -124,6 +137,6 @@ mod tests {
         }
         let known = KnownEntry { number: 10, checksum: "0a1b2c3d".to_owned() };
         assert_eq!(KnownFile::open(folder.path()).unwrap().read().unwrap(), Some(known.clone()));
-        assert_eq!(known_in(folder.path()).unwrap(), Some(known));
+        assert_eq!(known_in(folder.path()), Some(known));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use redis::RedisResult;
+
 use super::super::error::StoreError;
 use super::connection::Connection;
 use super::{RedisAddress, key};
@@ -58,8 +60,8 @@ impl ServerReport {
     pub fn ask(address: &RedisAddress) -> Result<Self, StoreError> {
         let mut connection = Connection::new(address)?;
         connection.set_patience(PATIENCE);
-        let version = version(&mut connection)?;
-        let problems = problems(&mut connection, &version)?;
+        let version = connection.run(version)?;
+        let problems = connection.run(|redis| problems(redis, &version))?;
         let mut info = |part: &str| -> Result<String, StoreError> {
             connection.run(|redis| redis::cmd("INFO").arg(part).query(redis))
         };
@@ -102,23 +104,20 @@ fn jobs(connection: &mut Connection, name: &str) -> Result<(u64, u64, u64), Stor
     Ok((active, all, played))
 }
 
-/// Refuses a server that is too old, or whose settings lose acknowledged writes. The error names the
-/// setting, its value and the command that changes it.
-pub(super) fn check(connection: &mut Connection) -> Result<(), StoreError> {
-    let version = version(connection)?;
-    match problems(connection, &version)?.into_iter().next() {
-        None => Ok(()),
-        Some(problem) => Err(StoreError::Server { store: connection.name().to_owned(), problem }),
-    }
+/// Why the server is refused: it is too old, or its settings lose acknowledged writes. The text
+/// names the setting, its value and the command that changes it.
+pub(super) fn check(redis: &mut redis::Connection) -> RedisResult<Option<String>> {
+    let version = version(redis)?;
+    Ok(problems(redis, &version)?.into_iter().next())
 }
 
-fn version(connection: &mut Connection) -> Result<String, StoreError> {
-    let info: String = connection.run(|redis| redis::cmd("INFO").arg("server").query(redis))?;
+fn version(redis: &mut redis::Connection) -> RedisResult<String> {
+    let info: String = redis::cmd("INFO").arg("server").query(redis)?;
     Ok(field(&info, "redis_version").to_owned())
 }
 
 /// Why the server may lose what it acknowledges, each with the remedy.
-fn problems(connection: &mut Connection, version: &str) -> Result<Vec<String>, StoreError> {
+fn problems(redis: &mut redis::Connection, version: &str) -> RedisResult<Vec<String>> {
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_none_or(|major| major < OLDEST) {
         // Settings of such a server may have other names.
@@ -126,8 +125,7 @@ fn problems(connection: &mut Connection, version: &str) -> Result<Vec<String>, S
     }
     let mut problems = Vec::new();
     for (name, wanted, loss) in REQUIRED {
-        let found: Vec<String> =
-            connection.run(|redis| redis::cmd("CONFIG").arg("GET").arg(name).query(redis))?;
+        let found: Vec<String> = redis::cmd("CONFIG").arg("GET").arg(name).query(redis)?;
         let value = found.get(1).map_or("", String::as_str);
         if value != wanted {
             problems.push(format!(

@@ -12,8 +12,10 @@ use ouro_testkit::redis::{PASSWORD, RedisServer};
 
 use super::*;
 use crate::store::conformance::{content, fill};
-use crate::store::{EmbeddedStore, LogEntry, Run, Store, copy};
+use crate::store::{EmbeddedStore, LogEntry, Store, copy};
 
+mod losses;
+mod takeover;
 mod tls;
 mod users;
 
@@ -23,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A Redis server in a folder of its own.
 pub(crate) struct Server {
     server: RedisServer,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Server {
@@ -36,7 +38,7 @@ impl Server {
     fn start_with(more: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let server = RedisServer::start_with(folder.path(), more)?;
-        Some(Self { server, _folder: folder })
+        Some(Self { server, folder })
     }
 
     pub(crate) fn address_of(&self, name: &str) -> RedisAddress {
@@ -46,6 +48,11 @@ impl Server {
     /// Opens a store on the server.
     pub(crate) fn open(&self) -> RedisStore {
         RedisStore::open(&self.address_of("test")).unwrap()
+    }
+
+    /// Removes the last entry of the log, as if the server had lost the end of its file.
+    pub(crate) fn lose_entry(&self) {
+        let _: redis::Value = self.command(&["RPOP", "ouro:{test}:log"]);
     }
 
     /// Runs a command of the server as the user of the tests.
@@ -96,6 +103,11 @@ fn filled(server: &Server) -> RedisStore {
 
 fn entries(store: &RedisStore) -> Vec<LogEntry> {
     store.log(0, usize::MAX).unwrap()
+}
+
+/// The entry that the arena with its files in `folder` remembers.
+fn remembered(folder: &Path) -> Option<KnownEntry> {
+    KnownFile::to_read(folder).read().unwrap()
 }
 
 #[test]
@@ -190,7 +202,7 @@ fn a_server_that_lost_entries_is_refused_until_the_loss_is_accepted() {
     let store = RedisStore::open_in(&address, folder.path()).unwrap();
     store.add_checkpoint(&checkpoint(2)).unwrap();
     for lost in [3, 2] {
-        let _: redis::Value = server.command(&["RPOP", "ouro:{test}:log"]);
+        server.lose_entry();
         for refused in [
             store.add_checkpoint(&checkpoint(4)).err(),
             RedisStore::open_in(&address, folder.path()).err(),
@@ -217,20 +229,20 @@ fn entries_that_are_lost_during_a_start_are_missed() {
     let (folder, address) = (tempfile::tempdir().unwrap(), server.address_of("test"));
     drop(filled(&server));
     drop(RedisStore::open_in(&address, folder.path()).unwrap());
-    let known = known_in(folder.path()).unwrap();
+    let known = remembered(folder.path());
     assert!(known.is_some());
-    let claimed = RedisLog::claim(&address, Some(KnownFile::open(folder.path()).unwrap()));
-    let _: redis::Value = server.command(&["RPOP", "ouro:{test}:log"]);
+    let claimed = RedisLog::claim(&address, Some(folder.path()), None);
+    server.lose_entry();
     let error = RedisStore::load(claimed.unwrap()).unwrap_err();
     assert!(matches!(error, StoreError::LostEntry { .. }), "{error}");
-    assert_eq!(known_in(folder.path()).unwrap(), known);
+    assert_eq!(remembered(folder.path()), known);
 }
 
 #[test]
 fn a_loss_that_includes_the_epoch_of_the_arena_is_named_as_a_loss() {
     let Some(server) = Server::start() else { return };
     let store = filled(&server);
-    let _: redis::Value = server.command(&["RPOP", "ouro:{test}:log"]);
+    server.lose_entry();
     let _: redis::Value = server.command(&["DECR", "ouro:{test}:writer"]);
     let error = store.add_checkpoint(&checkpoint(2)).unwrap_err();
     assert!(matches!(error, StoreError::LostEntry { .. }), "{error}");
@@ -249,13 +261,13 @@ fn a_start_that_a_damaged_entry_ends_forgets_no_stored_entry() {
     }
     let entries = store.with(|log| log.entries);
     drop(store);
-    let known = known_in(folder.path()).unwrap();
+    let known = remembered(folder.path());
     assert!(known.is_some());
     let damaged = (entries - 2).to_string();
     let _: redis::Value = server.command(&["LSET", "ouro:{test}:log", &damaged, "00000000 1 {}"]);
     let error = RedisStore::open_in(&address, folder.path()).unwrap_err();
     assert!(matches!(error, StoreError::DamagedEntry { .. }), "{error}");
-    assert_eq!(known_in(folder.path()).unwrap(), known);
+    assert_eq!(remembered(folder.path()), known);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Weights as objects of S3 and the like.
 //!
 //! An object is written as a whole or not at all. The object `run` names the run to which a prefix
-//! belongs, because an arena removes weights that its results do not know.
+//! belongs, because an arena removes weights that its results do not know. While it is missing, no
+//! weights count as lost: a bucket that was lost may be filled again, and this object comes last.
 //!
 //! Requests are repeated with a growing delay for [`PATIENCE`]. A call then fails, and the arena pauses
 //! until the store answers. Once the arena runs, refusals pass like outages: credentials may be
@@ -192,27 +193,33 @@ impl WeightsStore for WeightsObjects {
     }
 
     fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
-        match self.read(hash) {
-            Ok(_) => return Ok(()),
-            Err(WeightsError::Missing(_) | WeightsError::Damaged { .. }) => {}
-            Err(error) => return Err(error),
+        let path = self.path(&name_of(hash));
+        match self.get(&path) {
+            Ok(found) if ContentHash::of(&found) == hash => return Ok(()),
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(self.failed(&error)),
         }
         // The content follows from the name, so a second writer can only write the same again.
-        let (path, payload) = (self.path(&name_of(hash)), PutPayload::from(bytes.to_vec()));
+        let payload = PutPayload::from(bytes.to_vec());
         let written = self.wait(bytes.len() as u64, self.store.put(&path, payload));
         written.map(drop).map_err(|error| self.failed(&error))
     }
 
     fn read(&self, hash: ContentHash) -> Result<Vec<u8>, WeightsError> {
         let path = self.path(&name_of(hash));
-        let bytes = match self.get(&path) {
-            Ok(bytes) => bytes,
+        let found = match self.get(&path) {
             Err(Error::NotFound { .. }) => {
-                // S3 answers alike if the whole bucket is missing, which must not look as if the
-                // weights were lost.
+                // S3 answers alike if the whole bucket is missing. That, and a bucket that is being
+                // filled again, must not look as if the weights were lost. All other objects precede
+                // `run`, so the second answer counts.
                 self.recover()?;
-                return Err(WeightsError::Missing(hash));
+                self.get(&path)
             }
+            found => found,
+        };
+        let bytes = match found {
+            Ok(bytes) => bytes,
+            Err(Error::NotFound { .. }) => return Err(WeightsError::Missing(hash)),
             Err(error) => return Err(self.failed(&error)),
         };
         let found = ContentHash::of(&bytes);
@@ -257,7 +264,18 @@ impl WeightsStore for WeightsObjects {
     }
 
     fn recover(&self) -> Result<(), WeightsError> {
-        self.list().map(drop).map_err(|error| self.failed(&error))
+        // The list tells a missing bucket from a missing object.
+        self.list().map_err(|error| self.failed(&error))?;
+        match self.get(&self.path(RUN)) {
+            Ok(_) => Ok(()),
+            Err(Error::NotFound { .. }) => Err(WeightsError::Unreachable {
+                store: self.name.clone(),
+                problem: format!(
+                    "object `{RUN}` is missing; put the weights back, then this object"
+                ),
+            }),
+            Err(error) => Err(self.failed(&error)),
+        }
     }
 }
 

@@ -13,23 +13,34 @@ use crate::workers::job::JobId;
 const FENCE: &str = "
     if redis.call('GET', table.remove(KEYS, 1)) ~= table.remove(ARGV, 1) then return {'fenced'} end";
 
-/// Removes all jobs, leases and results, and returns a new session number. It is above that of
-/// every earlier job, because a stream remembers its last id.
+/// Ends session `ARGV[1]`, the last one of this arena: removes all jobs, leases and results, and
+/// returns the number of a new session. With 0, ends any session.
+///
+/// A later session was opened by a call whose answer was lost, and is returned as it is. A call that
+/// arrives late therefore ends no session but its own.
+///
+/// The number is above that of every earlier session, because a stream remembers its last id. An entry
+/// with the number, which is removed at once, becomes this id. Without it, two sessions would share a
+/// number if the jobs of the first arrived late.
 const OPEN: &str = "
-    redis.call('XTRIM', KEYS[1], 'MAXLEN', 0)
-    redis.call('XTRIM', KEYS[2], 'MAXLEN', 0)
-    redis.pcall('XGROUP', 'DESTROY', KEYS[1], 'workers')
-    redis.call('XGROUP', 'CREATE', KEYS[1], 'workers', '$', 'MKSTREAM')
-    local info = redis.call('XINFO', 'STREAM', KEYS[1])
+    redis.pcall('XGROUP', 'CREATE', KEYS[1], 'workers', '$', 'MKSTREAM')
+    local info, known, last = redis.call('XINFO', 'STREAM', KEYS[1]), tonumber(ARGV[1]), nil
     for i = 1, #info, 2 do
         if info[i] == 'last-generated-id' then
-            return {string.format('%.0f', tonumber(string.match(info[i + 1], '^%d+')) + 1)}
+            last = tonumber(string.match(info[i + 1], '^%d+'))
         end
     end
-    return {}";
+    if not last then return {} end
+    if known > 0 and last > known then return {string.format('%.0f', last)} end
+    local session = string.format('%.0f', math.max(last, known) + 1)
+    redis.call('XTRIM', KEYS[2], 'MAXLEN', 0)
+    redis.call('XADD', KEYS[1], 'MAXLEN', 0, session .. '-0', 'session', session)
+    redis.call('XGROUP', 'DESTROY', KEYS[1], 'workers')
+    redis.call('XGROUP', 'CREATE', KEYS[1], 'workers', '$')
+    return {session}";
 
 /// Adds jobs: ids and texts. An id that is not above the last one was added by a call whose answer
-/// was lost.
+/// was lost, or is of a session that has ended.
 const ISSUE: &str = "
     for i = 1, #ARGV, 2 do
         local added = redis.pcall('XADD', KEYS[1], ARGV[i], 'job', ARGV[i + 1])
@@ -74,6 +85,9 @@ const ACTIVE: &str = "
     redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. since)
     return redis.call('ZRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1)";
 
+/// The id below which a stream has no entry.
+const FIRST: &str = "0-0";
+
 /// Results that are read at once.
 const RESULTS: usize = 64;
 
@@ -96,6 +110,8 @@ pub(crate) struct ArenaQueue {
     queue: Queue,
     epoch: String,
     scripts: Scripts,
+    /// The last session that was opened; 0 before the first.
+    session: u64,
     /// The id below which all results were read.
     read: String,
 }
@@ -120,8 +136,8 @@ impl ArenaQueue {
             read: fenced(READ),
             missing: fenced(MISSING),
         };
-        let (queue, read) = (Queue::new(address)?, "0-0".to_owned());
-        Ok(Self { queue, epoch: epoch.to_string(), scripts, read })
+        let (queue, read) = (Queue::new(address)?, FIRST.to_owned());
+        Ok(Self { queue, epoch: epoch.to_string(), scripts, session: 0, read })
     }
 
     /// Tries each command only once.
@@ -133,14 +149,18 @@ impl ArenaQueue {
 
     /// Removes everything in the queue and returns a new session number.
     pub(crate) fn open(&mut self) -> Result<u64, StoreError> {
-        let Self { queue, epoch, scripts, .. } = self;
+        let known = self.session.to_string();
+        let arguments = [self.epoch.as_bytes(), known.as_bytes()];
         let keys = [Key::Writer, Key::Jobs, Key::Results];
-        let answer = queue.call(&scripts.open, &keys, &[epoch.as_bytes()])?;
-        let session = answer.first().and_then(|session| text(session).parse().ok());
-        session.ok_or_else(|| StoreError::Server {
-            store: queue.keys.of(Key::Jobs),
+        let answer = self.queue.call(&self.scripts.open, &keys, &arguments)?;
+        let session: Option<u64> = answer.first().and_then(|session| text(session).parse().ok());
+        self.session = session.ok_or_else(|| StoreError::Server {
+            store: self.queue.keys.of(Key::Jobs),
             problem: "the stream does not say its last id".to_owned(),
-        })
+        })?;
+        // On a server that was restored, the ids of new results may be below those that were read.
+        FIRST.clone_into(&mut self.read);
+        Ok(self.session)
     }
 
     /// Issues jobs, in the order of their clusters.

@@ -156,6 +156,55 @@ fn a_new_session_takes_everything_back_and_its_jobs_are_new() {
 }
 
 #[test]
+fn two_sessions_never_share_a_number_even_if_jobs_arrive_late() {
+    let Some(home) = Home::new() else { return };
+    let (mut arena, mut worker) = (home.arena(), home.worker("a"));
+    let first = arena.open().unwrap();
+    let second = arena.open().unwrap();
+    assert_eq!(second, first + 1);
+    // Jobs of the first session, which the network has held back.
+    arena.issue(&[(JobId { session: first, cluster: 0 }, "late".to_owned())]).unwrap();
+    assert!(worker.take(1).unwrap().is_empty());
+    let job = JobId { session: second, cluster: 0 };
+    arena.issue(&[(job, "new".to_owned())]).unwrap();
+    assert_eq!(worker.take(9).unwrap(), [(job, b"new".to_vec())]);
+    assert_eq!(arena.open().unwrap(), second + 1);
+}
+
+#[test]
+fn a_session_whose_number_was_lost_is_opened_once() {
+    let Some(mut home) = Home::new() else { return };
+    let mut arena = home.arena().without_patience();
+    let session = issue(&mut arena, 2);
+    // A stopped server reads nothing, and executes the command once it continues.
+    home.server.signal("-STOP");
+    assert!(arena.open().unwrap_err().is_passing());
+    home.server.signal("-CONT");
+    home.command(&["PING"]);
+    assert_eq!(arena.open().unwrap(), session + 1);
+    // The number of a session without jobs survives a restart, and another arena takes the next one.
+    home.server.restart();
+    assert_eq!(home.arena().open().unwrap(), session + 2);
+}
+
+#[test]
+fn results_of_a_new_session_are_read_although_their_ids_are_below_earlier_ones() {
+    let Some(home) = Home::new() else { return };
+    let (mut arena, mut worker) = (home.arena(), home.worker("a"));
+    issue(&mut arena, 1);
+    let job = worker.take(1).unwrap()[0].0;
+    worker.deliver(&[(job, "x".to_owned())]).unwrap();
+    assert_eq!(delivered(&mut arena).len(), 1);
+    // As on a server that was restored from an older copy and whose clock is behind.
+    let results = "ouro:{test}:results";
+    home.command(&["DEL", results]);
+    let session = issue(&mut arena, 1);
+    let job = JobId { session, cluster: 0 }.to_string();
+    home.command(&["XADD", results, "1-1", "job", &job, "worker", "a", "games", "y"]);
+    assert_eq!(delivered(&mut arena), [(0, "a".to_owned(), "y".to_owned())]);
+}
+
+#[test]
 fn a_killed_server_loses_no_job_lease_or_result() {
     let Some(mut home) = Home::new() else { return };
     let (mut arena, mut first, mut second) = (home.arena(), home.worker("a"), home.worker("b"));

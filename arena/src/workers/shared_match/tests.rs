@@ -103,6 +103,29 @@ fn right_results_count_and_wrong_ones_are_played_by_the_arena() {
 }
 
 #[test]
+fn a_result_of_an_earlier_match_is_played_by_the_arena_and_bans_no_worker() {
+    let Some(home) = Home::new() else { return };
+    let (head, mut table) = (job(0).head, JobTable::new(0..CLUSTERS));
+    let (mut shared, now) = (home.shared(&head), Duration::from_secs(1));
+    let mut worker = home.worker("a");
+    home.active.send_replace(1);
+    shared.exchange(&mut table, now, false);
+    let taken = worker.take(2).unwrap();
+    // As after a restore of the server, which gave the number of the session again.
+    let mut earlier = head.clone();
+    earlier.number -= 1;
+    let results = taken.iter().zip([&earlier, &head]).map(|((id, text), head)| {
+        let cluster = Job::read(text, &head.game).unwrap().seeded();
+        (*id, honest(head, cluster))
+    });
+    worker.deliver(&results.collect::<Vec<_>>()).unwrap();
+    shared.exchange(&mut table, now, true);
+    assert!(home.workers.banned().is_empty());
+    assert!(table.is_open(0) && !table.is_open(1));
+    assert_eq!(shared.take(&mut table, now, 1, true), [0]);
+}
+
+#[test]
 fn jobs_whose_withdrawal_has_lost_its_answer_are_played_by_the_idle_arena() {
     let Some(home) = Home::new() else { return };
     let (head, mut table) = (job(0).head, JobTable::new(0..CLUSTERS));

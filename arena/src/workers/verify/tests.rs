@@ -173,7 +173,9 @@ fn results_of_other_clusters_and_texts_that_are_no_results_are_refused() {
     let error = own.verify(6, &text(6, games.clone())).unwrap_err().to_string();
     assert!(error.contains("seed"), "{error}");
     let error = own.verify(6, &text(5, games.clone())).unwrap_err();
-    assert_eq!(error, ResultError::Other { number: 3, cluster: 5 });
+    assert_eq!(error, ResultError::OtherCluster(5));
+    let old = serde_json::to_vec(&JobResult { number: 2, cluster: 6, games }).unwrap();
+    assert_eq!(own.verify(6, &old), Err(ResultError::OtherMatch(2)));
     for text in
         [&b""[..], b"{}", b"[1", b"\xff\xfe", b"{\"number\":3,\"cluster\":6,\"games\":[{}]}"]
     {

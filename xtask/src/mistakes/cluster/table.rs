@@ -65,11 +65,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "an arena does not take a higher epoch",
-        edits: &[edit(
-            STORE,
-            "redis::cmd(\"INCR\").arg(writer)",
-            "redis::cmd(\"INCRBY\").arg(writer).arg(0)",
-        )],
+        edits: &[edit(STORE, "math.max(last + 1, now)", "last")],
+        by: By::Tests("store::redis"),
+    },
+    Fault {
+        name: "an epoch that the server lost is given again",
+        edits: &[edit(STORE, "math.max(last + 1, now)", "last + 1")],
         by: By::Tests("store::redis"),
     },
     Fault {
