@@ -11,14 +11,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ouro_net::Generation;
-use ouro_proto::RefusedGame;
 use ouro_replay::{
-    AcceptedGame, Appended, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy,
-    Record, RefusalReason, WindowError,
+    AcceptedGame, Disk, Due, Greeting, GroupCommit, Item, Journal, JournalError, Policy,
+    RefusalReason, WindowError,
 };
 use ouro_service::{Background, BackgroundError};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -35,6 +33,7 @@ pub(crate) use command::{Command, Decision, NotOpened, PushSession};
 pub(crate) use refusals::Refusals;
 
 mod command;
+mod decide;
 mod refusals;
 mod stall;
 
@@ -205,12 +204,26 @@ struct OpenSession {
     epoch: u64,
     watermark: watch::Sender<u64>,
     refusals: Refusals,
+    is_fenced: Arc<AtomicBool>,
 }
 
 impl<D: Disk> WriterState<D> {
     async fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
+    ) -> Result<(), JournalWriterError> {
+        let ended = self.serve(&mut commands).await;
+        // Before the watermarks are closed: a connection that sees this looks whether the queue is
+        // closed too, and otherwise takes it for the end of its session alone.
+        drop(commands);
+        ended?;
+        self.close()
+    }
+
+    /// Serves commands until the thread is closed.
+    async fn serve(
+        &mut self,
+        commands: &mut mpsc::Receiver<Command>,
     ) -> Result<(), JournalWriterError> {
         let mut open = true;
         loop {
@@ -221,7 +234,7 @@ impl<D: Disk> WriterState<D> {
                 continue;
             }
             if !open && self.blocked.is_none() {
-                return self.close();
+                return Ok(());
             }
             let until = match due {
                 Due::At(at) => Some(self.start + at),
@@ -247,7 +260,7 @@ impl<D: Disk> WriterState<D> {
                 }
             }
             if self.group.is_paused() && self.replay.is_closed() {
-                return self.close();
+                return Ok(());
             }
         }
     }
@@ -306,16 +319,37 @@ impl<D: Disk> WriterState<D> {
                 let _ = reply.send(Err(NotOpened::Fenced));
                 return Ok(());
             }
+            Greeting::NeverIssued { last } => {
+                tracing::error!(
+                    %actor,
+                    ?claim,
+                    last,
+                    "an actor has an epoch that is not in the journal: the journal lost its end, \
+                     or the actor is of another run"
+                );
+                let _ = reply.send(Err(NotOpened::Fenced));
+                return Ok(());
+            }
         };
         let decided = self.journal.watermark(&actor).filter(|&(current, _)| current == epoch);
         let known = decided.map_or(0, |(_, watermark)| watermark);
         let (sender, watermark) = watch::channel(known);
-        let before = self.sessions.remove(&actor).filter(|open| open.epoch == epoch);
+        // Dropping the sender closes the watermark of the connection that held the name.
+        let mut before = self.sessions.remove(&actor);
+        if let Some(ended) = before.take_if(|open| open.epoch != epoch) {
+            ended.is_fenced.store(true, Ordering::Release);
+        }
         let refusals = before.map(|open| open.refusals).unwrap_or_default();
-        // Replacing the sender closes the watermark of the connection that held the name.
-        let open = OpenSession { epoch, watermark: sender, refusals: refusals.clone() };
-        self.sessions.insert(Arc::clone(&actor), open);
-        let session = PushSession { actor, epoch, watermark, refusals };
+        let is_fenced = Arc::<AtomicBool>::default();
+        let session = PushSession {
+            actor: Arc::clone(&actor),
+            epoch,
+            watermark,
+            refusals: refusals.clone(),
+            is_fenced: Arc::clone(&is_fenced),
+        };
+        let open = OpenSession { epoch, watermark: sender, refusals, is_fenced };
+        self.sessions.insert(actor, open);
         if is_new {
             self.group.appended(self.now());
             self.opening.push((reply, session));
@@ -330,50 +364,6 @@ impl<D: Disk> WriterState<D> {
     fn forgets_connected(&self, actor: &str) -> bool {
         let open = self.journal.forgets(actor).and_then(|name| self.sessions.get(name));
         open.is_some_and(|open| !open.watermark.is_closed())
-    }
-
-    fn decide(
-        &mut self,
-        actor: &Arc<str>,
-        epoch: u64,
-        sequence: u64,
-        decision: Decision,
-    ) -> Result<(), JournalWriterError> {
-        let appended = match decision {
-            Decision::Accept(accepted) => {
-                let (generation, payload) = (accepted.game.generation(), accepted.game.as_bytes());
-                let record = Record { actor, epoch, sequence, generation, payload };
-                let appended = self.journal.append(record)?;
-                if let Appended::Uncommitted(Some(number)) = appended {
-                    game_traces::appended(actor, epoch, sequence, number);
-                    self.waiting.push_back((number, Arc::clone(actor), accepted));
-                }
-                appended
-            }
-            Decision::Refuse(reason, detail) => {
-                let payload = detail.as_bytes();
-                let record = Record { actor, epoch, sequence, generation: Generation(0), payload };
-                let refused = self.journal.refuse(record)?;
-                if let Appended::Uncommitted(_) = refused {
-                    self.refused.push(reason);
-                    if let Some(open) = self.sessions.get(actor).filter(|one| one.epoch == epoch) {
-                        open.refusals.push(RefusedGame { sequence, reason, detail });
-                    }
-                }
-                refused
-            }
-        };
-        match appended {
-            Appended::Uncommitted(_) => self.group.appended(self.now()),
-            Appended::Duplicate => {
-                self.progress.figures().duplicates.fetch_add(1, Ordering::Relaxed);
-            }
-            // Connections check sequence numbers themselves, and a fenced connection is ending.
-            Appended::Gap { .. } | Appended::Fenced { .. } => {
-                tracing::warn!(%actor, epoch, sequence, ?appended, "game out of turn");
-            }
-        }
-        Ok(())
     }
 
     /// Commits the appended records, then inserts the games and notifies the connections.
@@ -417,7 +407,7 @@ impl<D: Disk> WriterState<D> {
         self.release()?;
         let journal = &self.journal;
         self.progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
-        self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals }| {
+        self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals, .. }| {
             // The journal forgets the longest silent actor when there are too many. It is not
             // connected, but its refusals were kept.
             let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)

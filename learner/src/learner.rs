@@ -12,12 +12,13 @@
 //! missing service. No actor is accepted before that, because its games may come from a later
 //! generation than this learner's own.
 //!
-//! The first part to end (training, journal, publisher or server) ends the run with its error.
+//! The first part to end (training, journal, publisher or server) ends the run with its error. So
+//! does an arena with which the learner would not start: see [`arena_watch`].
 //!
 //! In a drain, streams end and the step in progress finishes. The steps since the last generation
 //! become a generation, which is saved and then published; a led replay makes none. Then the port
 //! closes. Accepted games that were not drawn yet are in the journal, from which the next start
-//! fills the replay.
+//! fills the replay. The folder stays locked until the last generation is saved.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,15 +26,14 @@ use std::time::Duration;
 
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
 use ouro_proto::learner::v1::learner_service_server::LearnerServiceServer;
+use ouro_replay::FolderLock;
 use ouro_service::server::Limits;
 use ouro_service::{Background, Backoff, BoxFuture, GrpcServer, identity};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::alphazero::AlphaZero;
 use crate::config::{AlgorithmConfig, Config};
-use crate::copies;
 use crate::feed::{self, Assemble};
 use crate::journal_writer::{JournalWriter, JournalWriterThread};
 use crate::metrics::LearnerSource;
@@ -50,6 +50,7 @@ use crate::training_loop::{
 };
 use crate::training_state::TrainingState;
 
+use arena_watch::ArenaWatch;
 pub use error::LearnerError;
 #[cfg(feature = "simulation")]
 pub use simulation::SimulatedLearner;
@@ -57,6 +58,7 @@ use start::ResumedRun;
 pub use start::check_arena_fits;
 pub(crate) use start::check_run;
 
+mod arena_watch;
 mod error;
 #[cfg(feature = "simulation")]
 mod simulation;
@@ -74,6 +76,8 @@ pub struct Learner {
     replay: Arc<SharedReplay>,
     journal_writer: JournalWriter,
     journal_thread: JournalWriterThread,
+    /// Outlives the journal, because the last training state is saved after the journal is closed.
+    lock: FolderLock,
     resumed: ResumedRun,
     arena: Option<ArenaClient>,
     progress: SharedStatus,
@@ -131,6 +135,7 @@ impl Learner {
             games = held.games,
             "ready"
         );
+        let lock = journal.disk().lock();
         let (journal_writer, journal_thread) =
             JournalWriter::start(journal, Arc::clone(&replay), progress.clone())?;
         let stop_streams = CancellationToken::new();
@@ -155,6 +160,7 @@ impl Learner {
             replay,
             journal_writer,
             journal_thread,
+            lock,
             resumed,
             arena,
             progress,
@@ -200,12 +206,9 @@ impl Learner {
         let stop_server = CancellationToken::new();
         let mut server = Background::task("server", server.run_until(stop_server.clone()));
         let mut journal_thread = self.journal_thread;
+        let arena = self.arena;
+        let mut publisher = arena.clone().map(|arena| Publisher::new(arena, Backoff::default()));
         // The server already runs here, so `GetStatus` can report that the arena is missing.
-        let copies = self.arena.clone().map(|arena| {
-            let directory = config.training_states.directory.clone();
-            AbortOnDropHandle::new(tokio::spawn(copies::return_copies(arena, directory)))
-        });
-        let mut publisher = self.arena.map(|arena| Publisher::new(arena, Backoff::default()));
         let known = tokio::select! {
             () = stop.cancelled() => None,
             () = server.ended() => None,
@@ -220,30 +223,32 @@ impl Learner {
                 rules: self.rules,
                 replay: Arc::clone(&replay),
                 journal_writer: journal_writer.clone(),
+                lock: self.lock,
                 progress: self.progress,
                 delivery: self.delivery,
             };
-            thread.start(known?, publisher)
+            thread.start(known?, arena, publisher)
         });
+        let mut misfit = None;
         if let Some(Ok(training)) = &mut started {
             intake.welcome_actors(run);
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = training.ended() => {}
+                error = training.ended() => misfit = error,
                 () = journal_thread.ended() => {}
                 () = server.ended() => {}
             }
         }
         end_streams(&stop_streams, &replay, &intake, &journal_writer).await;
         let trained = match started {
-            Some(Ok(training)) => training.join().await,
+            Some(Ok(training)) => training.join(misfit.is_none()).await,
             Some(Err(error)) => Err(error),
             None => Ok(()),
         };
-        drop(copies);
         stop_server.cancel();
         let served = server.join().await?;
         journal_thread.join().await??;
+        misfit.map_or(Ok(()), Err)?;
         trained?;
         served?;
         Ok(())
@@ -288,22 +293,30 @@ async fn end_streams(
 struct Training {
     thread: Background<Result<(), LearnerError>>,
     publisher: Background<Result<(), ArenaError>>,
+    /// Ends once the learner would not start with the arena.
+    watch: BoxFuture<LearnerError>,
     /// Maximum time for publishing the last weights.
     grace: Duration,
 }
 
 impl Training {
-    /// Waits until training or its publisher ends.
-    async fn ended(&mut self) {
+    /// Waits until training or its publisher ends, or until the learner would not start with the
+    /// arena. Returns the error of such a start.
+    async fn ended(&mut self) -> Option<LearnerError> {
         tokio::select! {
-            () = self.thread.ended() => {}
-            () = self.publisher.ended() => {}
+            () = self.thread.ended() => None,
+            () = self.publisher.ended() => None,
+            misfit = &mut self.watch => Some(misfit),
         }
     }
 
     /// Waits for the training thread, which ends once the replay is closed, and for the delivery of
-    /// its last generation.
-    async fn join(mut self) -> Result<(), LearnerError> {
+    /// its last generation, if it `delivers` that.
+    async fn join(mut self, delivers: bool) -> Result<(), LearnerError> {
+        if !delivers {
+            self.publisher.abort();
+            return self.thread.join().await?;
+        }
         let trained = self.thread.join().await;
         // The training thread dropped the sender, so the publisher ends after it delivers the last
         // snapshot.
@@ -329,6 +342,8 @@ struct TrainingThread {
     rules: Arc<dyn Rules>,
     replay: Arc<SharedReplay>,
     journal_writer: JournalWriter,
+    /// Held until the thread ends, because it writes the training states.
+    lock: FolderLock,
     progress: SharedStatus,
     delivery: watch::Sender<Delivery>,
 }
@@ -337,11 +352,13 @@ impl TrainingThread {
     /// Starts training and publishing, unless the arena belongs to another run.
     fn start(
         mut self,
-        arena: ArenaRun,
+        known: ArenaRun,
+        arena: Option<ArenaClient>,
         publisher: Option<Publisher<ArenaClient>>,
     ) -> Result<Training, LearnerError> {
-        self.resumed.join(arena, &self.config.training_states.directory)?;
-        let newest = arena.newest;
+        let directory = self.config.training_states.directory.clone();
+        self.resumed.join(known, &directory)?;
+        let ArenaRun { run, newest } = known;
         let own = WeightsSnapshot::from(&self.resumed.training_state.weights);
         let behind = newest.filter(|newest| *newest > own.generation);
         if let Some(generation) = behind {
@@ -363,6 +380,13 @@ impl TrainingThread {
         let delivery = self.delivery.clone();
         delivery.send_replace(Delivery { newest, error: None });
         let delivered = publisher.is_some().then(|| delivery.subscribe());
+        let watch: BoxFuture<LearnerError> = match arena {
+            Some(arena) => {
+                let (snapshots, delivery) = (published.clone(), delivery.clone());
+                Box::pin(ArenaWatch { arena, directory, run, snapshots, delivery }.run())
+            }
+            None => Box::pin(std::future::pending()),
+        };
         let publisher = Background::task("publisher", async move {
             if let Some(publisher) = publisher {
                 return publisher.publish(published, delivery).await;
@@ -373,7 +397,7 @@ impl TrainingThread {
         });
         let run = move || self.run(snapshots, delivered);
         let thread = Background::thread("ouro-training", run)?;
-        Ok(Training { thread, publisher, grace })
+        Ok(Training { thread, publisher, watch, grace })
     }
 
     fn run(
@@ -398,7 +422,7 @@ impl TrainingThread {
         snapshots: SnapshotSender,
         delivery: DeliveryReceiver,
     ) -> Result<(), LearnerError> {
-        let Self { config, resumed, rules, replay, journal_writer, progress, .. } = self;
+        let Self { config, resumed, rules, replay, journal_writer, lock, progress, .. } = self;
         let ResumedRun { store, training_state, taken, device, export_check, .. } = resumed;
         let TrainingState { weights, trainer: state, run } = training_state;
         let trainer = Trainer::new(algorithm, config.train.clone(), &weights, Some(&state), device)
@@ -421,7 +445,9 @@ impl TrainingThread {
             delivery,
             every_steps: config.training_states.every_steps,
         };
-        Ok(training.run()?)
+        let trained = training.run();
+        drop(lock);
+        Ok(trained?)
     }
 }
 

@@ -126,7 +126,11 @@ pub fn loss_by_age(
     let directory = &config.training_states.directory;
     let game = config.game_identity();
     let disk = FolderDisk::open(&directory.join(JOURNAL))?;
-    let (journal, _) = Journal::open(disk, game.as_bytes(), Options::default())?;
+    // Opening a missing journal would make one.
+    let journal = match Journal::exists(&disk)? {
+        true => Some(Journal::open(disk, game.as_bytes(), Options::default())?.0),
+        false => None,
+    };
     let weights = match weights {
         Some(weights) => weights,
         None => {
@@ -143,6 +147,7 @@ pub fn loss_by_age(
         return Err(LossByAgeError::OtherWeights { what: "network" });
     }
     let generation = weights.meta().generation;
+    let Some(journal) = journal else { return Ok(LossByAge { generation, rows: Vec::new() }) };
     let (rows, rules) = (rows(&journal, generation)?, rules(config)?);
     let mut draws = draws(&journal, &rows, &*rules)?;
     let mut network = Measured::new(&weights, AlphaZero::new(algorithm, config.draw), &*rules);

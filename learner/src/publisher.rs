@@ -5,6 +5,10 @@
 //! training loop makes no further one. Publishing is idempotent, so a call is repeated if its
 //! answer is lost. A refusal ends the publisher, because the arena would also refuse every later
 //! generation. A refused credential does so only after some seconds: see [`Refusals`].
+//!
+//! An arena that was replaced may lack generations that it had accepted. Whoever notices this
+//! lowers [`Delivery::newest`], and the last generation is published again. An arena of another run
+//! gets none: the run is requested before each publication.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,16 +90,18 @@ pub(crate) struct Publisher<T> {
     failures: Throttle,
     /// Refusals of the credential.
     refusals: Refusals,
+    /// The run of the arena, once it has named it.
+    run: Option<RunId>,
 }
 
 impl<T: PublishTarget> Publisher<T> {
     pub(crate) fn new(target: T, backoff: Backoff) -> Self {
         let failures = Throttle::new(LOG_INTERVAL);
-        Self { target, backoff, failures, refusals: Refusals::default() }
+        Self { target, backoff, failures, refusals: Refusals::default(), run: None }
     }
 
     /// Requests the run and its newest generation until the arena answers. Calls `failed` after
-    /// each failed attempt.
+    /// each failed attempt. From then on, arenas of other runs get no weights.
     pub(crate) async fn arena_run(
         &mut self,
         mut failed: impl FnMut(&ArenaError),
@@ -115,6 +121,7 @@ impl<T: PublishTarget> Publisher<T> {
                 answer => {
                     self.backoff.reset();
                     self.refusals.reset();
+                    self.run = answer.as_ref().ok().and_then(|known| known.run);
                     return answer;
                 }
             }
@@ -122,43 +129,51 @@ impl<T: PublishTarget> Publisher<T> {
         }
     }
 
-    /// Publishes the newest snapshot of `snapshots` whenever it changes, and reports each result to
-    /// `delivery`. Returns once the sender is dropped and the last snapshot is delivered. Fails if
-    /// the arena refuses a snapshot.
+    /// Publishes the newest snapshot of `snapshots` whenever it changes or `delivery` falls below
+    /// it, and reports each result to `delivery`. Returns once the sender is dropped and the last
+    /// snapshot is delivered. Fails if the arena refuses a snapshot.
     pub(crate) async fn publish(
         mut self,
         mut snapshots: watch::Receiver<Option<Arc<WeightsSnapshot>>>,
         delivery: watch::Sender<Delivery>,
     ) -> Result<(), ArenaError> {
+        let mut delivered = delivery.subscribe();
         loop {
             let newest = snapshots.borrow_and_update().clone();
+            let mut published = None;
             if let Some(snapshot) = newest {
-                self.deliver(&mut snapshots, snapshot, &delivery).await?;
+                published = Some(self.deliver(&mut snapshots, snapshot, &delivery).await?);
             }
-            if snapshots.changed().await.is_err() {
-                return Ok(());
+            tokio::select! {
+                biased;
+                () = lost(&mut delivered, published) => {}
+                changed = snapshots.changed() => {
+                    if changed.is_err() {
+                        return Ok(());
+                    }
+                }
             }
         }
     }
 
     /// Publishes a snapshot, or a newer one that replaces it, until the arena accepts or refuses
-    /// it.
+    /// it. Returns its generation.
     async fn deliver(
         &mut self,
         snapshots: &mut watch::Receiver<Option<Arc<WeightsSnapshot>>>,
         mut snapshot: Arc<WeightsSnapshot>,
         delivery: &watch::Sender<Delivery>,
-    ) -> Result<(), ArenaError> {
+    ) -> Result<Generation, ArenaError> {
         self.backoff.reset();
         loop {
             let generation = snapshot.generation;
-            let answer = self.target.publish_snapshot(&snapshot).await;
+            let answer = self.offer(&snapshot).await;
             match answer {
                 Ok(()) => {
                     self.refusals.reset();
                     tracing::info!(generation = generation.0, step = snapshot.step, "published");
                     delivery.send_replace(Delivery { newest: Some(generation), error: None });
-                    return Ok(());
+                    return Ok(generation);
                 }
                 Err(error) if self.may_repeat(&error) => {
                     let error = error.to_string();
@@ -188,6 +203,20 @@ impl<T: PublishTarget> Publisher<T> {
         }
     }
 
+    /// Publishes a snapshot in one attempt, unless the arena is of another run. Such an arena may
+    /// have taken the place of the first at its address. The attempt then counts as failed, because
+    /// the first may come back.
+    async fn offer(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
+        if let Some(run) = self.run
+            && let Some(found) = self.target.arena_run().await?.run
+            && found != run
+        {
+            let what = format!("it belongs to run {found}, and this learner to run {run}");
+            return Err(ArenaError::Unavailable(what));
+        }
+        self.target.publish_snapshot(snapshot).await
+    }
+
     /// Whether the call that failed may succeed later. Prepares its repetition.
     fn may_repeat(&mut self, error: &ArenaError) -> bool {
         if !error.is_unauthenticated() {
@@ -203,6 +232,14 @@ impl<T: PublishTarget> Publisher<T> {
     }
 }
 
+/// Waits until the arena is known to lack the generation that it has accepted, if any.
+async fn lost(delivered: &mut watch::Receiver<Delivery>, published: Option<Generation>) {
+    if delivered.wait_for(|delivery| delivery.newest < published).await.is_err() {
+        // Nobody reports a loss any more.
+        std::future::pending().await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,10 +249,14 @@ mod tests {
     use tonic::{Code, Status};
 
     /// Records every publication. Fails `away` times, and sends `newer` to the publisher at the
-    /// first failure. Refuses the credential `denied` times, and the generation `refused`.
+    /// first failure. Refuses the credential `denied` times, and the generation `refused`. Names
+    /// another run than `run` the next `others` times. Takes `more` publications before the last.
     struct FakeArena {
         away: u32,
         denied: u32,
+        others: u32,
+        more: u32,
+        run: Option<RunId>,
         refused: Option<u32>,
         newer: Option<Arc<WeightsSnapshot>>,
         snapshots: watch::Sender<Option<Arc<WeightsSnapshot>>>,
@@ -238,8 +279,12 @@ mod tests {
     impl PublishTarget for FakeArena {
         async fn arena_run(&mut self) -> Result<ArenaRun, ArenaError> {
             self.admit()?;
+            if self.others > 0 {
+                self.others -= 1;
+                return Ok(ArenaRun { run: Some(RunId::of(b"other")), newest: None });
+            }
             if self.away == 0 {
-                let known = ArenaRun { run: None, newest: Some(Generation(3)) };
+                let known = ArenaRun { run: self.run, newest: Some(Generation(3)) };
                 return self.refused.map_or(Ok(known), |_| Err(refusal()));
             }
             self.away -= 1;
@@ -248,9 +293,14 @@ mod tests {
 
         async fn publish_snapshot(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
             self.admit()?;
+            assert_eq!(self.others, 0, "the arena is of another run");
             self.offers.lock().unwrap().push(snapshot.generation.0);
             if self.refused == Some(snapshot.generation.0) {
                 return Err(refusal());
+            }
+            if self.more > 0 {
+                self.more -= 1;
+                return Ok(());
             }
             if self.away == 0 {
                 // Replacing this sender drops the last sender of the publisher's channel.
@@ -280,8 +330,18 @@ mod tests {
 
     fn fake(away: u32, refused: Option<u32>) -> FakeArena {
         let snapshots = watch::Sender::new(Some(snapshot(0)));
-        let (offers, replaced) = (Arc::default(), Arc::default());
-        FakeArena { away, denied: 0, refused, newer: None, snapshots, offers, replaced }
+        FakeArena {
+            away,
+            denied: 0,
+            others: 0,
+            more: 0,
+            run: None,
+            refused,
+            newer: None,
+            snapshots,
+            offers: Arc::default(),
+            replaced: Arc::default(),
+        }
     }
 
     async fn offers(away: u32, newer: Option<Arc<WeightsSnapshot>>) -> Vec<u32> {
@@ -318,6 +378,35 @@ mod tests {
         assert_eq!(*delivered.borrow(), Delivery { newest: None, error });
         assert!(matches!(refused, Err(ArenaError::Refused { code: Code::AlreadyExists, .. })));
         assert_eq!(*offers.lock().unwrap(), [0, 1]);
+    }
+
+    #[tokio::test]
+    async fn a_generation_that_the_arena_lost_is_published_again() {
+        let fake = FakeArena { more: 1, ..fake(0, None) };
+        let (offers, receiver) = (Arc::clone(&fake.offers), fake.snapshots.subscribe());
+        let delivery = watch::Sender::<Delivery>::default();
+        let mut delivered = delivery.subscribe();
+        let publisher = Publisher::new(fake, Backoff::none());
+        let publishing = tokio::spawn(publisher.publish(receiver, delivery.clone()));
+        let is_there = |delivery: &Delivery| delivery.newest == Some(Generation(0));
+        drop(delivered.wait_for(is_there).await.expect("it is published"));
+        delivery.send_replace(Delivery::default());
+        publishing.await.expect("no panic").expect("nothing is refused");
+        assert_eq!(*offers.lock().unwrap(), [0, 0]);
+        assert_eq!(delivered.borrow().newest, Some(Generation(0)));
+    }
+
+    #[tokio::test]
+    async fn an_arena_of_another_run_gets_no_weights() {
+        let fake = FakeArena { run: Some(RunId::of(b"own")), ..fake(0, None) };
+        let (offers, receiver) = (Arc::clone(&fake.offers), fake.snapshots.subscribe());
+        let mut publisher = Publisher::new(fake, Backoff::none());
+        publisher.arena_run(|_| ()).await.expect("an answer");
+        // It takes the place of the first for a while.
+        publisher.target.others = 3;
+        let published = publisher.publish(receiver, watch::Sender::default()).await;
+        published.expect("the first arena takes the weights");
+        assert_eq!(*offers.lock().unwrap(), [0]);
     }
 
     #[tokio::test]

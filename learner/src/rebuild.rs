@@ -5,6 +5,9 @@
 //! continues once as many new positions as the warm-up asks for have come. A queue skips the games
 //! before the loss, which were trained on already.
 
+use std::ops::Range;
+use std::path::Path;
+
 use ouro_net::{Generation, RunId, Weights};
 use ouro_replay::journal::Options;
 use ouro_replay::{FolderDisk, Journal, ReplayState};
@@ -40,17 +43,21 @@ pub fn rebuild_training_state(
     let directory = &config.training_states.directory;
     let game = config.game_identity();
     let disk = FolderDisk::open(&directory.join(JOURNAL)).map_err(JournalWriterError::Journal)?;
+    let exists = Journal::exists(&disk).map_err(JournalWriterError::Journal)?;
+    let mut store = StateStore::open(directory, config.training_states.kept)?;
+    let is_whole = match store.load() {
+        Ok(loaded) => loaded.newest.is_some(),
+        Err(TrainingStateError::NoneWhole { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    // A missing journal is not made beside a whole state: later segments may be put back.
+    if is_whole && !exists {
+        return refuse_unfit(directory, &(0..0));
+    }
     let (journal, _) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;
-    let mut store = StateStore::open(directory, config.training_states.kept)?;
-    match store.load() {
-        Ok(loaded) if loaded.newest.is_some() => {
-            let games = journal.oldest_record()..journal.records();
-            let unfit = UnfitState::find(directory, &training_states(directory)?, &games);
-            return unfit.map_or(Ok(None), |unfit| Err(unfit.into()));
-        }
-        Ok(_) | Err(TrainingStateError::NoneWhole { .. }) => {}
-        Err(error) => return Err(error.into()),
+    if is_whole {
+        return refuse_unfit(directory, &(journal.oldest_record()..journal.records()));
     }
     let mut replay = ReplayState::default();
     replay.cursor.next = journal.records();
@@ -72,6 +79,12 @@ pub fn rebuild_training_state(
     }
     let meta = weights.meta();
     Ok(Some(Rebuilt { generation: meta.generation, step: meta.step, games }))
+}
+
+/// Fails if the newest state needs games that a journal with these games does not hold.
+fn refuse_unfit(directory: &Path, games: &Range<u64>) -> Result<Option<Rebuilt>, LearnerError> {
+    let unfit = UnfitState::find(directory, &training_states(directory)?, games);
+    unfit.map_or(Ok(None), |unfit| Err(unfit.into()))
 }
 
 #[cfg(test)]

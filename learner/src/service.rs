@@ -116,6 +116,24 @@ pub(crate) enum StreamError {
         /// The epoch that the actor wants to resume.
         epoch: u64,
     },
+    /// Another connection of the same process has taken over the session. Not permanent: its hello may
+    /// have been delayed, and the process then connects again.
+    #[error("another connection of actor {0} has taken over its session; connect again")]
+    Replaced(String),
+    /// The journal does not hold games that were acknowledged to the actor.
+    #[error(
+        "the journal lacks games {first} to {last} of epoch {epoch} of actor {name}, which were acknowledged; put a newer copy of the journal back, or restart the actor to continue without them"
+    )]
+    LostGames {
+        /// The actor's name.
+        name: String,
+        /// The actor's epoch.
+        epoch: u64,
+        /// The first missing game.
+        first: u64,
+        /// The last missing game that the actor knows to be acknowledged.
+        last: u64,
+    },
     /// As many actors are known as can be, and the longest silent one is connected. Not permanent: its
     /// next game or its disconnection makes room.
     #[error(
@@ -152,10 +170,11 @@ impl IntoStatus for StreamError {
             Self::NoHello | Self::NoTrajectory | Self::Hello(_) | Self::Gap { .. } => {
                 Code::InvalidArgument
             }
-            Self::OtherGame { .. } | Self::OtherRun { .. } | Self::Fenced { .. } => {
-                Code::FailedPrecondition
-            }
-            Self::Closing => Code::Unavailable,
+            Self::OtherGame { .. }
+            | Self::OtherRun { .. }
+            | Self::Fenced { .. }
+            | Self::LostGames { .. } => Code::FailedPrecondition,
+            Self::Closing | Self::Replaced(_) => Code::Unavailable,
             Self::Silent(_) => Code::DeadlineExceeded,
             Self::Transport(status) => status.code(),
         }

@@ -13,12 +13,11 @@
 //! none, even if the writer is killed. [`StateStore::load`] verifies every byte and returns the
 //! newest whole state.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ouro_net::{ContentHash, Generation};
+use ouro_net::Generation;
 
 mod error;
 mod files;
@@ -77,22 +76,27 @@ impl StateStore {
         Ok(store)
     }
 
-    /// Writes a state durably, then removes the oldest beyond the number to keep.
+    /// Writes a state durably, then removes the oldest beyond the number to keep. A call that failed
+    /// may be repeated: a whole state with the same files is kept.
     pub(crate) fn save(
         &mut self,
         training_state: &TrainingState,
     ) -> Result<(), TrainingStateError> {
+        let name = self.write(training_state)?;
+        // Also for a state that is kept, because the call that wrote it may have failed here.
+        sync_directory(&self.root)?;
+        self.damaged.retain(|damaged| *damaged != name);
+        self.prune();
+        Ok(())
+    }
+
+    /// Writes a state, unless it is there already. Returns its name.
+    fn write(&self, training_state: &TrainingState) -> Result<String, TrainingStateError> {
         let TrainingState { weights, trainer, run } = training_state;
         let meta = weights.meta();
         let name = format!("{PREFIX}{:012}", meta.step);
         let (temporary, path) =
             (self.root.join(format!("{TEMPORARY}{name}")), self.root.join(&name));
-        // The load skipped this state after an I/O error or for its version, so it may be whole.
-        if path.exists() && !self.damaged.contains(&name) {
-            set_aside::set_aside(&self.root, std::iter::once(path.as_path()))?;
-        }
-        remove_if_there(&temporary)?;
-        fs::create_dir(&temporary).map_err(at(&temporary))?;
         let run = serde_json::to_vec_pretty(run)
             .map_err(|error| TrainingStateError::damaged(&path.join(STATE), error))?;
         let contents = [
@@ -100,15 +104,22 @@ impl StateStore {
             (TRAINING, trainer_file::to_bytes(trainer, weights.spec())),
             (STATE, run),
         ];
-        let mut files = BTreeMap::new();
-        for (name, bytes) in &contents {
-            write_synced(&temporary.join(name), bytes)?;
-            let entry =
-                FileEntry { sha256: ContentHash::of(bytes).to_string(), bytes: bytes.len() as u64 };
-            files.insert((*name).to_owned(), entry);
-        }
+        let entry = |(name, bytes): &(&str, Vec<u8>)| ((*name).to_owned(), FileEntry::of(bytes));
+        let files = contents.iter().map(entry).collect();
         let manifest =
             Manifest { version: VERSION, step: meta.step, generation: meta.generation, files };
+        if manifest.is_at(&path) {
+            return Ok(name);
+        }
+        // The load skipped this state after an I/O error or for its version, so it may be whole.
+        if path.exists() && !self.damaged.contains(&name) {
+            set_aside::set_aside(&self.root, std::iter::once(path.as_path()))?;
+        }
+        remove_if_there(&temporary)?;
+        fs::create_dir(&temporary).map_err(at(&temporary))?;
+        for (name, bytes) in &contents {
+            write_synced(&temporary.join(name), bytes)?;
+        }
         let manifest = serde_json::to_vec_pretty(&manifest)
             .map_err(|error| TrainingStateError::damaged(&path.join(MANIFEST), error))?;
         write_synced(&temporary.join(MANIFEST), &manifest)?;
@@ -116,9 +127,7 @@ impl StateStore {
         // A state of this step that is still there is damaged.
         remove_if_there(&path)?;
         fs::rename(&temporary, &path).map_err(at(&path))?;
-        sync_directory(&self.root)?;
-        self.damaged.retain(|damaged| *damaged != name);
-        self.prune()
+        Ok(name)
     }
 
     /// Loads the newest whole state. Fails if states exist but none can be read.
@@ -159,13 +168,29 @@ impl StateStore {
         states(&self.root)
     }
 
-    fn prune(&mut self) -> Result<(), TrainingStateError> {
-        for name in std::mem::take(&mut self.damaged) {
-            self.discard(&name)?;
+    /// Removes damaged states and the oldest beyond the number to keep. What cannot be removed is
+    /// logged and stays until the next call, because the newest state is safe without it.
+    fn prune(&mut self) {
+        let damaged = std::mem::take(&mut self.damaged);
+        self.damaged = damaged.into_iter().filter(|name| !self.discard_or_log(name)).collect();
+        match self.states() {
+            Ok(names) => {
+                let old = names.len().saturating_sub(self.kept);
+                for name in &names[..old] {
+                    self.discard_or_log(name);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "old training states are not removed"),
         }
-        let names = self.states()?;
-        let old = names.len().saturating_sub(self.kept);
-        names[..old].iter().try_for_each(|name| self.discard(name))
+    }
+
+    /// Removes a state. Returns whether it is gone.
+    fn discard_or_log(&self, name: &str) -> bool {
+        let discarded = self.discard(name);
+        if let Err(error) = &discarded {
+            tracing::warn!(%error, name, "the training state is not removed");
+        }
+        discarded.is_ok()
     }
 
     /// Removes a state in one step: a rename hides it before its files are deleted.

@@ -10,7 +10,7 @@ use std::io;
 
 mod folder;
 
-pub use folder::FolderDisk;
+pub use folder::{FolderDisk, FolderLock};
 pub(crate) use folder::{names, os_path};
 
 /// What the system lacks, so that a file operation failed without harm and may succeed later.

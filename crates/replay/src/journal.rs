@@ -57,6 +57,9 @@ mod visit;
 pub const MAX_ACTOR_BYTES: usize = 255;
 /// Longest identity of a run, in bytes.
 pub const MAX_IDENTITY_BYTES: usize = 1 << 20;
+/// Most epochs that a journal is believed to have lost. Each claim of a caller raises the numbers by
+/// no more, so 2^48 claims would be needed to use them up.
+pub const MAX_LOST_EPOCHS: u64 = 1 << 16;
 
 /// Size limits of a journal, in bytes. They may differ each time the journal is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +128,13 @@ pub enum Greeting {
         /// The current epoch of the name, if any.
         current: Option<u64>,
     },
+    /// The claimed epoch is above every issued one. The journal has lost its end, or the actor is
+    /// of another run. Later epochs are above the claim, unless it is more than
+    /// [`MAX_LOST_EPOCHS`] above the last.
+    NeverIssued {
+        /// The last issued epoch.
+        last: u64,
+    },
 }
 
 /// Size of a commit.
@@ -178,12 +188,7 @@ impl<D: Disk> Journal<D> {
         self.check(actor, 0)?;
         let current = self.staged.watermark(actor).map(|(epoch, _)| epoch);
         if let Some(claim) = claim {
-            let is_known = current == Some(claim);
-            return Ok(if is_known {
-                Greeting::Known(claim)
-            } else {
-                Greeting::Fenced { current }
-            });
+            return Ok(self.resume(claim, current));
         }
         let epoch = self.staged.issued() + 1;
         self.staged.begin(actor, epoch);
@@ -193,6 +198,22 @@ impl<D: Disk> Journal<D> {
             Record { actor, epoch, sequence: 0, generation: Generation(0), payload: &[] },
         );
         Ok(Greeting::Issued(epoch))
+    }
+
+    /// Returns the answer to an actor that claims an epoch. `current` is the current one of its name.
+    fn resume(&mut self, claim: u64, current: Option<u64>) -> Greeting {
+        if current == Some(claim) {
+            return Greeting::Known(claim);
+        }
+        let last = self.staged.issued();
+        if claim <= last {
+            return Greeting::Fenced { current };
+        }
+        if claim - last <= MAX_LOST_EPOCHS {
+            // Only in memory: the entry of the next epoch makes the number durable.
+            self.staged.skip_to(claim);
+        }
+        Greeting::NeverIssued { last }
     }
 
     /// The actor that [`greet`](Self::greet) forgets if it issues a new epoch to `actor`. Uncommitted
@@ -356,6 +377,11 @@ impl<D: Disk> Journal<D> {
     /// Bytes of uncommitted entries.
     pub fn waiting_bytes(&self) -> usize {
         self.frame.len() - FRAME_BYTES
+    }
+
+    /// The disk that holds the journal.
+    pub fn disk(&self) -> &D {
+        &self.disk
     }
 
     /// Segments and bytes on disk.

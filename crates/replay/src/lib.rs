@@ -18,7 +18,7 @@
 //! the disk are passed in. Each part can therefore be tested alone, for every crash and every
 //! damaged byte. The [`check`] of a finished run reads the journal with the same code.
 
-pub use disk::{Disk, FolderDisk, SegmentFile};
+pub use disk::{Disk, FolderDisk, FolderLock, SegmentFile};
 pub use intake::{AcceptedGame, Intake, TrainedMoves};
 pub use journal::{
     Appended, Committed, Dedup, Due, Greeting, GroupCommit, Journal, JournalError, Opened, Options,

@@ -1,6 +1,7 @@
 //! Requests to the journal writer.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ouro_replay::{AcceptedGame, RefusalReason};
 use tokio::sync::{oneshot, watch};
@@ -28,6 +29,9 @@ pub(crate) struct PushSession {
     pub watermark: watch::Receiver<u64>,
     /// The refusals of this epoch, from all its connections.
     pub refusals: Refusals,
+    /// Whether the connection that took over the name has another epoch. Set before the watermark is
+    /// closed.
+    pub is_fenced: Arc<AtomicBool>,
 }
 
 /// Why a session is not opened.

@@ -1,3 +1,7 @@
+use std::sync::Mutex;
+use std::task::{Context, Wake, Waker};
+
+use ouro_net::Generation;
 use ouro_replay::journal::{MAX_ACTORS, Options};
 use ouro_replay::testing::{Faults, MemoryDisk};
 use ouro_replay::{EncodedTrajectory, GameSummary, PositionRef, Replay, ReplayState};
@@ -81,6 +85,7 @@ async fn a_second_process_of_a_name_ends_the_epoch_of_the_first() {
     let second = open(&writer, None).await.expect("a new epoch");
     assert_eq!((first.epoch, second.epoch), (1, 2));
     assert!(first.watermark.changed().await.is_err());
+    assert!(first.is_fenced.load(Ordering::Acquire));
     assert!(open(&writer, Some(1)).await.is_none());
     assert!(open(&writer, Some(7)).await.is_none());
     decide(&writer, &first, 1, accept()).await;
@@ -88,6 +93,48 @@ async fn a_second_process_of_a_name_ends_the_epoch_of_the_first() {
     decide(&writer, &second, 1, accept()).await;
     reaches(&mut second, 1).await;
     assert_eq!(replay.status().0.counters.inserts, 2);
+}
+
+#[tokio::test]
+async fn a_second_connection_of_an_epoch_replaces_the_first_without_fencing_it() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut first = open(&writer, None).await.expect("a new epoch");
+    let second = open(&writer, Some(1)).await.expect("its last epoch");
+    assert!(first.watermark.changed().await.is_err());
+    assert!(!first.is_fenced.load(Ordering::Acquire));
+    let mut third = open(&writer, Some(1)).await.expect("its last epoch");
+    assert!(!second.is_fenced.load(Ordering::Acquire));
+    decide(&writer, &third, 1, accept()).await;
+    reaches(&mut third, 1).await;
+}
+
+/// Whether the queue was closed each time that a watermark changed.
+struct Closings {
+    writer: JournalWriter,
+    closed: Mutex<Vec<bool>>,
+}
+
+impl Wake for Closings {
+    fn wake(self: Arc<Self>) {
+        self.closed.lock().expect("no panic").push(self.writer.is_closed());
+    }
+}
+
+/// Before, the watermarks were closed first. A connection that looked in between took the end of the
+/// thread for that of its session, and told its actor to give up.
+#[tokio::test]
+async fn the_queue_is_closed_before_the_watermarks() {
+    let (disk, replay) = (MemoryDisk::default(), replay(100));
+    let (writer, thread, _) = start(&disk, &replay);
+    let mut own = open(&writer, None).await.expect("a new epoch");
+    let closings = Arc::new(Closings { writer: writer.clone(), closed: Mutex::default() });
+    let waker = Waker::from(Arc::clone(&closings));
+    let mut changed = Box::pin(own.watermark.changed());
+    assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    writer.close().await;
+    thread.join().await.expect("no panic").expect("a clean end");
+    assert_eq!(*closings.closed.lock().expect("no panic"), [true]);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Start of a run: loads or creates the training state, and fills the replay from the journal.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use ouro_replay::journal::Options;
 use ouro_replay::{Disk, EncodedTrajectory, FolderDisk, Journal, Replay, ReplayState, Trajectory};
 use ouro_service::identity;
 
-use super::LearnerError;
-use crate::config::Config;
+use super::error::LearnerError;
+use crate::config::{Config, TrainingStateConfig};
 use crate::deviation::DeviationWatch;
 use crate::device::TrainDevice;
 use crate::error::TrainError;
@@ -131,9 +131,11 @@ pub(super) fn resume(
     config: &Config,
     rules: &dyn Rules,
 ) -> Result<(ResumedRun, Arc<SharedReplay>, Journal, DeviationWatch), LearnerError> {
-    let game = config.game_identity();
-    let disk = FolderDisk::open(&config.training_states.directory.join(JOURNAL))
-        .map_err(JournalWriterError::Journal)?;
+    let (game, directory) = (config.game_identity(), &config.training_states.directory);
+    let disk = FolderDisk::open(&directory.join(JOURNAL)).map_err(JournalWriterError::Journal)?;
+    if !Journal::exists(&disk).map_err(JournalWriterError::Journal)? {
+        check_without_journal(config, &game)?;
+    }
     let (journal, opened) = Journal::open(disk, game.as_bytes(), Options::default())
         .map_err(JournalWriterError::Journal)?;
     if let Some(cut) = opened.cut {
@@ -141,7 +143,7 @@ pub(super) fn resume(
     }
     let resumed = load_or_create(config, &game, journal.records())?;
     let state = resumed.training_state.run.replay;
-    check(&state, &journal, &config.training_states.directory)?;
+    check(&state, &(journal.oldest_record()..journal.records()), directory)?;
 
     let deviations = DeviationWatch::default();
     let replay = filled(config, rules, &journal, &state, &deviations)?;
@@ -191,13 +193,21 @@ pub(super) fn filled<D: Disk>(
     Ok(replay)
 }
 
-/// Checks that the journal holds the games that the newest training state needs. If not, the error
-/// names an older state that fits.
-fn check(state: &ReplayState, journal: &Journal, directory: &Path) -> Result<(), LearnerError> {
-    let games = journal.oldest_record()..journal.records();
+/// Checks that a run without a journal can resume. A new journal is made only then: copies of later
+/// segments could not follow its first segment.
+fn check_without_journal(config: &Config, game: &str) -> Result<(), LearnerError> {
+    let TrainingStateConfig { directory, kept, .. } = &config.training_states;
+    let Some(newest) = StateStore::open(directory, *kept)?.load()?.newest else { return Ok(()) };
+    check_run(config, game, &newest)?;
+    check(&newest.run.replay, &(0..0), directory)
+}
+
+/// Checks that a journal with these games holds those that the newest training state needs. If not,
+/// the error names an older state that fits.
+fn check(state: &ReplayState, games: &Range<u64>, directory: &Path) -> Result<(), LearnerError> {
     let Err(error) = state.check(games.start, games.end) else { return Ok(()) };
     let states = training_states(directory)?;
-    Err(UnfitState::find(directory, &states, &games).map_or_else(|| error.into(), Into::into))
+    Err(UnfitState::find(directory, &states, games).map_or_else(|| error.into(), Into::into))
 }
 
 /// `games` is the number of games in the journal. A run has a training state before its first game.

@@ -12,8 +12,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
 mod arena;
+mod arena_watch;
 mod deviation;
 mod from;
+mod lock;
+mod missing_journal;
 mod offers;
 mod resume;
 

@@ -36,4 +36,6 @@ fn a_refilled_window_counts_no_old_game_as_new_and_accepts_new_games() {
     let error = rebuild_training_state(&config, &weights, None).unwrap_err();
     assert!(matches!(error, LearnerError::Unfit(_)), "{error}");
     assert!(error.to_string().contains(" needs games 0 to 300 "), "{error}");
+    let disk = FolderDisk::open(&directory.path().join(JOURNAL)).unwrap();
+    assert!(!Journal::exists(&disk).unwrap(), "the refusal makes no journal");
 }

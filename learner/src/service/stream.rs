@@ -69,6 +69,7 @@ pub(super) async fn serve(
     }
     let mut session = open_session(shared, &hello).await?;
     let watermark = *session.watermark.borrow_and_update();
+    check_answered(&hello, watermark)?;
     tracing::info!(actor = %session.actor, epoch = session.epoch, watermark, "actor connected");
     let actors = &shared.progress.figures().actors;
     let connection = Connection {
@@ -134,6 +135,17 @@ fn check_run(shared: &Shared, hello: &Hello) -> Result<(), StreamError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that the journal holds all games up to the last one that the actor knows to be
+/// acknowledged. Games are acknowledged once they are on disk, so a journal without them has lost
+/// its end.
+fn check_answered(hello: &Hello, watermark: u64) -> Result<(), StreamError> {
+    let Some(epoch) = hello.epoch.filter(|_| hello.answered > watermark) else { return Ok(()) };
+    let (first, last) = (watermark + 1, hello.answered);
+    let error = StreamError::LostGames { name: hello.actor.clone(), epoch, first, last };
+    tracing::error!(%error, "acknowledged games are lost");
+    Err(error)
 }
 
 /// The next message; `None` at the end of the stream.
@@ -241,7 +253,13 @@ impl Connection<'_> {
         if self.shared.journal_writer.is_closed() {
             return StreamError::Closing;
         }
-        StreamError::Fenced { name: self.hello.actor.clone(), epoch: self.session.epoch }
+        let name = self.hello.actor.clone();
+        // An actor that was not fenced connects again, as another connection of its own process may
+        // have been older than this one.
+        match self.session.is_fenced.load(Ordering::Acquire) {
+            true => StreamError::Fenced { name, epoch: self.session.epoch },
+            false => StreamError::Replaced(name),
+        }
     }
 
     /// Starts the check of a received game; `false` if the client is gone.

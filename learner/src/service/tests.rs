@@ -19,6 +19,7 @@ mod examination;
 mod names;
 mod pause;
 mod run;
+mod sessions;
 
 use super::*;
 use crate::alphazero::Positions;

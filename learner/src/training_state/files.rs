@@ -52,11 +52,25 @@ pub(super) struct Manifest {
     pub(super) files: BTreeMap<String, FileEntry>,
 }
 
+impl Manifest {
+    /// Whether the folder at `path` holds a whole state with these files.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        manifest(path).is_ok_and(|found| found.files == self.files) && read(path).is_ok()
+    }
+}
+
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileEntry {
     pub(super) sha256: String,
     pub(super) bytes: u64,
+}
+
+impl FileEntry {
+    /// The entry of a file with this content.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self { sha256: ContentHash::of(bytes).to_string(), bytes: bytes.len() as u64 }
+    }
 }
 
 /// Replaces a file durably, or creates it. The file is whole at any moment.
@@ -117,8 +131,7 @@ pub(super) fn read(path: &Path) -> Result<TrainingState, TrainingStateError> {
     let manifest = manifest(path)?;
     let verified = |name: &str| {
         let bytes = file(name)?;
-        let entry =
-            FileEntry { sha256: ContentHash::of(&bytes).to_string(), bytes: bytes.len() as u64 };
+        let entry = FileEntry::of(&bytes);
         if manifest.files.get(name) != Some(&entry) {
             return Err(damaged(name, "size or SHA-256 is not the manifest's".into()));
         }

@@ -200,6 +200,46 @@ fn a_state_of_another_version_is_set_aside_when_its_step_is_repeated() {
     assert!(store.root.join("set-aside").join(name).join(WEIGHTS).exists());
 }
 
+/// Before, a call that was repeated set aside the state that it had just made.
+#[test]
+fn a_state_that_is_saved_again_is_kept_and_another_one_of_its_step_is_set_aside() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = StateStore::open(directory.path(), 4).unwrap();
+    store.save(&training_state(5)).unwrap();
+    let state = store.root.join("step-000000000005");
+    // A mark shows that the folder stays. It is not one of the state's files.
+    fs::write(state.join("mark"), b"").unwrap();
+    store.save(&training_state(5)).unwrap();
+    let set_aside = store.root.join("set-aside");
+    assert!(state.join("mark").exists() && !set_aside.exists());
+    // After damage it is written anew, and what may be whole is kept.
+    fs::write(state.join(STATE), b"{}").unwrap();
+    store.save(&training_state(5)).unwrap();
+    assert!(!state.join("mark").exists() && set_aside.join("step-000000000005/mark").exists());
+    let mut other = training_state(5);
+    other.run.algorithm = AlgorithmName::Reinforce;
+    store.save(&other).unwrap();
+    assert!(set_aside.join("step-000000000005-2").exists());
+    assert_eq!(store.load().unwrap().newest, Some(other));
+}
+
+#[test]
+fn an_old_state_that_cannot_be_removed_does_not_fail_the_save() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = StateStore::open(directory.path(), 2).unwrap();
+    for step in [4, 5] {
+        store.save(&training_state(step)).unwrap();
+    }
+    // A file in the place of the folder to which the state moves first.
+    let blocked = store.root.join("tmp-step-000000000004");
+    fs::write(&blocked, b"").unwrap();
+    store.save(&training_state(6)).unwrap();
+    assert_eq!((step(&mut store), store.states().unwrap().len()), (6, 3));
+    fs::remove_file(&blocked).unwrap();
+    store.save(&training_state(7)).unwrap();
+    assert_eq!(store.states().unwrap(), ["step-000000000006", "step-000000000007"]);
+}
+
 #[test]
 fn a_run_of_another_version_is_refused_with_both_versions() {
     let directory = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{Disk, SegmentFile};
 use crate::journal::error::JournalError;
@@ -10,18 +11,29 @@ use crate::journal::error::JournalError;
 /// The lock file of the folder.
 const LOCK: &str = "LOCK";
 
-/// A locked folder. While the value exists, it cannot be opened again, neither by this process
-/// nor by another. The operating system releases the lock when the process ends.
+/// A locked folder. While the value or a [`FolderLock`] of it exists, it cannot be opened again,
+/// neither by this process nor by another. The operating system releases the lock when the process
+/// ends.
+#[derive(Debug)]
+pub struct FolderDisk {
+    folder: PathBuf,
+    lock: FolderLock,
+    /// The folder itself, open so that a sync needs no further file. Windows cannot open folders.
+    handle: Option<File>,
+}
+
+/// The lock of a [`FolderDisk`]. The folder is locked until the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct FolderLock {
+    _file: Arc<LockFile>,
+}
+
+/// A locked file.
 ///
 /// A process that is being started has copies of all open files until it executes its program.
 /// The drop therefore releases the lock itself: a closed file stays locked while a copy is open.
 #[derive(Debug)]
-pub struct FolderDisk {
-    folder: PathBuf,
-    lock: File,
-    /// The folder itself, open so that a sync needs no further file. Windows cannot open folders.
-    handle: Option<File>,
-}
+struct LockFile(File);
 
 impl FolderDisk {
     /// Creates the folder if it is missing, and locks it.
@@ -41,19 +53,27 @@ impl FolderDisk {
         let handle = cfg!(unix).then(|| File::open(folder)).transpose();
         let handle = handle.map_err(at("open", folder))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { folder: folder.to_owned(), lock, handle }),
+            Ok(()) => {
+                let lock = FolderLock { _file: Arc::new(LockFile(lock)) };
+                Ok(Self { folder: folder.to_owned(), lock, handle })
+            }
             Err(TryLockError::WouldBlock) => {
                 Err(JournalError::Locked { path: folder.display().to_string() })
             }
             Err(TryLockError::Error(source)) => Err(at("lock", &path)(source)),
         }
     }
+
+    /// The lock, which may outlive the value.
+    pub fn lock(&self) -> FolderLock {
+        self.lock.clone()
+    }
 }
 
-impl Drop for FolderDisk {
+impl Drop for LockFile {
     fn drop(&mut self) {
         // After an error, the lock ends with the last copy of the file.
-        let _ = self.lock.unlock();
+        let _ = self.0.unlock();
     }
 }
 
@@ -141,11 +161,25 @@ mod tests {
     fn a_dropped_folder_is_free_although_a_copy_of_its_lock_is_open() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let first = FolderDisk::open(folder.path()).expect("a free folder");
-        let copy = first.lock.try_clone().expect("another handle");
+        let copy = first.lock._file.0.try_clone().expect("another handle");
         let refused = FolderDisk::open(folder.path());
         assert!(matches!(refused, Err(JournalError::Locked { .. })), "{refused:?}");
         drop(first);
         FolderDisk::open(folder.path()).expect("a free folder");
         drop(copy);
+    }
+
+    #[test]
+    fn a_folder_stays_locked_until_the_last_copy_of_its_lock_is_dropped() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let disk = FolderDisk::open(folder.path()).expect("a free folder");
+        let (first, second) = (disk.lock(), disk.lock());
+        for part in [Box::new(disk) as Box<dyn std::any::Any>, Box::new(first)] {
+            drop(part);
+            let refused = FolderDisk::open(folder.path());
+            assert!(matches!(refused, Err(JournalError::Locked { .. })), "{refused:?}");
+        }
+        drop(second);
+        FolderDisk::open(folder.path()).expect("a free folder");
     }
 }

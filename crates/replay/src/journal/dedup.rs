@@ -79,9 +79,15 @@ impl Dedup {
         entries.into_iter().map(|(name, entry)| (&**name, entry.epoch, entry.watermark)).collect()
     }
 
-    /// Number of epochs issued so far; also the number of the last one.
+    /// Number of the last issued epoch; 0 before the first. Numbers that a journal has lost are
+    /// skipped.
     pub fn issued(&self) -> u64 {
         self.issued
+    }
+
+    /// Skips the epochs up to `epoch`, so that none of them is issued again.
+    pub(crate) fn skip_to(&mut self, epoch: u64) {
+        self.issued = self.issued.max(epoch);
     }
 
     /// Starts `epoch` for an actor. Returns `false` and changes nothing unless `epoch` is above

@@ -253,6 +253,12 @@ pub(crate) fn numbers(
 }
 
 impl<D: Disk> Journal<D> {
+    /// Whether `disk` holds a segment. Without one, [`open`](Self::open) creates a journal.
+    pub fn exists(disk: &D) -> Result<bool, JournalError> {
+        let names = disk.names().map_err(at(disk, "list", ""))?;
+        Ok(names.iter().any(|name| segment_number(name).is_some()))
+    }
+
     /// Opens the journal on `disk`, or creates one for the run with this `identity`. The
     /// identity is any text that is unique to the run; errors quote it.
     ///

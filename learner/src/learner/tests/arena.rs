@@ -1,5 +1,6 @@
 //! A learner and a fake arena.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ouro_net::{ContentHash, Generation, RunId, Weights, WeightsMeta};
@@ -11,10 +12,24 @@ use tonic::{Request, Response};
 use super::*;
 use crate::config::TrainingStateConfig;
 
-/// An arena that reports one newest generation, if any.
-pub(super) struct FakeArena {
+/// What a fake arena holds. Tests change it while the arena is served.
+pub(super) struct FakePool {
     pub(super) newest: Option<u32>,
-    pub(super) answer: Publication,
+    pub(super) run: RunId,
+}
+
+/// An arena without weights. Each stream of its pool has one snapshot.
+pub(super) struct FakeArena {
+    pub(super) pool: Arc<Mutex<FakePool>>,
+    answer: Publication,
+}
+
+impl FakeArena {
+    /// An arena with this newest generation, if any.
+    pub(super) fn new(newest: Option<u32>, answer: Publication) -> Self {
+        let pool = FakePool { newest, run: RunId::of(b"run") };
+        Self { pool: Arc::new(Mutex::new(pool)), answer }
+    }
 }
 
 /// What the arena does with published weights.
@@ -36,13 +51,14 @@ impl PoolService for FakeArena {
         &self,
         _: Request<v1::WatchPoolRequest>,
     ) -> Result<Response<Self::WatchPoolStream>, Status> {
-        let newest = self.newest.map(|generation| v1::Checkpoint {
+        let pool = self.pool.lock().unwrap();
+        let newest = pool.newest.map(|generation| v1::Checkpoint {
             hash: ContentHash::of(b"").to_string(),
             generation,
             status: v1::CheckpointStatus::Candidate.into(),
             ..v1::Checkpoint::default()
         });
-        let run = RunId::of(b"run").to_string();
+        let run = pool.run.to_string();
         let pool = v1::WatchPoolResponse { newest, run, ..v1::WatchPoolResponse::default() };
         Ok(Response::new(tokio_stream::once(Ok(pool))))
     }
@@ -75,6 +91,8 @@ impl PoolService for FakeArena {
             }
         }
         newest.store(checkpoint.generation, Ordering::Relaxed);
+        let mut pool = self.pool.lock().unwrap();
+        pool.newest = pool.newest.max(Some(checkpoint.generation));
         Ok(Response::new(v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }))
     }
 
@@ -90,7 +108,7 @@ impl PoolService for FakeArena {
 
 /// Serves a fake arena. Returns a configuration with its address.
 async fn serve(newest: Option<u32>, directory: &std::path::Path) -> (Config, Served) {
-    let arena = FakeArena { newest, answer: Publication::Refuse };
+    let arena = FakeArena::new(newest, Publication::Refuse);
     let server = server::serve(PoolServiceServer::new(arena)).await;
     let mut config = config();
     config.arena = Some(server.url.clone());
@@ -211,7 +229,7 @@ async fn training_pauses_while_the_arena_takes_no_weights_and_no_game_is_refused
     let directory = tempfile::tempdir().unwrap();
     let (newest, away) = (Arc::<AtomicU32>::default(), Arc::new(AtomicBool::new(false)));
     let answer = Publication::Take { newest: Arc::clone(&newest), away: Arc::clone(&away) };
-    let arena = PoolServiceServer::new(FakeArena { newest: None, answer });
+    let arena = PoolServiceServer::new(FakeArena::new(None, answer));
     let arena = server::serve(arena).await;
     let mut config = config();
     config.arena = Some(arena.url.clone());
@@ -264,7 +282,7 @@ async fn restarts_while_the_arena_takes_no_weights_are_not_refused() {
     let directory = tempfile::tempdir().unwrap();
     let (newest, away) = (Arc::<AtomicU32>::default(), Arc::new(AtomicBool::new(true)));
     let answer = Publication::Take { newest: Arc::clone(&newest), away: Arc::clone(&away) };
-    let arena = server::serve(PoolServiceServer::new(FakeArena { newest: None, answer })).await;
+    let arena = server::serve(PoolServiceServer::new(FakeArena::new(None, answer))).await;
     let mut config = config();
     config.arena = Some(arena.url.clone());
     config.training_states.directory = directory.path().into();
@@ -331,7 +349,7 @@ async fn a_learner_without_its_arena_answers_and_welcomes_actors_once_the_arena_
     let connecting = tokio::spawn(Actor::connect(running.address, Actor::hello(None)));
     let answer = Publication::Take { newest: Arc::default(), away: Arc::default() };
     let server = ouro_service::GrpcServer::bind(address, Limits::default()).await.unwrap();
-    let arena = FakeArena { newest: Some(7), answer };
+    let arena = FakeArena::new(Some(7), answer);
     let _arena = server::start(server.add_service(PoolServiceServer::new(arena), &[]));
     let mut actor = connecting.await.unwrap().unwrap();
     let Some(Answer::Welcome(welcome)) = actor.answer().await.unwrap() else { panic!("welcome") };

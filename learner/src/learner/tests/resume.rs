@@ -19,7 +19,7 @@ async fn arena(newest: Option<u32>) -> (Served, Arc<AtomicU32>) {
     let count = Arc::new(AtomicU32::new(newest.unwrap_or_default()));
     let away = Arc::new(AtomicBool::new(false));
     let answer = Publication::Take { newest: Arc::clone(&count), away };
-    (server::serve(PoolServiceServer::new(FakeArena { newest, answer })).await, count)
+    (server::serve(PoolServiceServer::new(FakeArena::new(newest, answer))).await, count)
 }
 
 /// An actor that plays the newest weights of the arena until it is aborted.

@@ -44,7 +44,7 @@ fn a_new_epoch_ends_the_old_one_for_good() {
     drop(filled(&disk, 3, small()));
     let mut journal = open(&disk);
     assert_eq!(journal.greet("a", Some(1)).unwrap(), Greeting::Known(1));
-    let (other, stranger) = (journal.greet("a", Some(99)), journal.greet("b", Some(1)));
+    let (other, stranger) = (journal.greet("a", Some(0)), journal.greet("b", Some(1)));
     assert_eq!(other.unwrap(), Greeting::Fenced { current: Some(1) });
     assert_eq!(stranger.unwrap(), Greeting::Fenced { current: None });
     assert_eq!(journal.waiting(), 0);
@@ -64,6 +64,43 @@ fn a_new_epoch_ends_the_old_one_for_good() {
     assert_eq!(journal.greet("c", None).unwrap(), Greeting::Issued(4));
     drop(journal);
     assert_eq!(open(&disk).greet("d", None).unwrap(), Greeting::Issued(4));
+}
+
+#[test]
+fn an_epoch_that_the_journal_lost_is_not_issued_again() {
+    let disk = MemoryDisk::new();
+    drop(filled(&disk, 3, small()));
+    let mut journal = open(&disk);
+    let never_issued = |last| Greeting::NeverIssued { last };
+    assert_eq!(journal.greet("b", Some(4)).unwrap(), never_issued(1));
+    assert_eq!(journal.waiting(), 0);
+    assert_eq!(journal.greet("b", None).unwrap(), Greeting::Issued(5));
+    // Nobody can use up the numbers.
+    for claim in [5 + MAX_LOST_EPOCHS + 1, u64::MAX] {
+        assert_eq!(journal.greet("c", Some(claim)).unwrap(), never_issued(5));
+    }
+    assert_eq!(journal.greet("c", None).unwrap(), Greeting::Issued(6));
+    // The segments that follow agree with the entries, also after a claim without a new epoch.
+    assert_eq!(journal.greet("d", Some(6 + MAX_LOST_EPOCHS)).unwrap(), never_issued(6));
+    let before = journal.size().0;
+    for sequence in 1..=40 {
+        journal.append(record("b", 5, sequence, &payload("b", sequence))).unwrap();
+        journal.commit().unwrap();
+    }
+    assert!(journal.size().0 > before + 1, "{:?}", journal.size());
+    drop(journal);
+    let mut journal = open(&disk);
+    assert_eq!(journal.watermark("b"), Some((5, 40)));
+    assert_eq!(journal.greet("d", None).unwrap(), Greeting::Issued(7));
+}
+
+#[test]
+fn a_journal_exists_once_it_has_a_segment() {
+    let disk = MemoryDisk::new();
+    disk.put("LOCK", b"");
+    assert!(!Journal::exists(&disk).unwrap());
+    drop(open(&disk));
+    assert!(Journal::exists(&disk).unwrap());
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Sessions that another connection takes over, and sessions whose games the journal has lost.
+
+use super::*;
+use crate::testing::{fifo, won_game};
+
+/// Opens a session that continues `epoch` after `answered` games.
+async fn opened(served: &Served, epoch: Option<u64>, answered: u64) -> PushStream {
+    PushStream::open(served.url.clone(), Hello { epoch, answered, ..hello() }).await
+}
+
+/// The epoch and the watermark of the welcome.
+async fn welcome(stream: &mut PushStream) -> (u64, u64) {
+    match stream.answer().await {
+        Ok(Answer::Welcome(welcome)) => (welcome.epoch, welcome.watermark),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Before, the connection whose hello came first ended with the code after which an actor gives up,
+/// although the other hello was only an older one that the network had delayed.
+#[tokio::test]
+async fn a_connection_that_is_replaced_under_its_epoch_may_connect_again() {
+    let served = Served::start(fifo(100, 1, 9), None).await;
+    let mut first = opened(&served, None, 0).await;
+    assert_eq!(welcome(&mut first).await, (1, 0));
+    let mut second = opened(&served, Some(1), 0).await;
+    assert_eq!(welcome(&mut second).await, (1, 0));
+    let status = first.answer().await.expect_err("it is replaced");
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    assert!(status.message().contains("another connection of actor a"), "{status:?}");
+
+    let mut third = opened(&served, Some(1), 0).await;
+    assert_eq!(welcome(&mut third).await, (1, 0));
+    let status = second.answer().await.expect_err("it is replaced");
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    // Another process of that name still ends the epoch for good.
+    let mut other = opened(&served, None, 0).await;
+    assert_eq!(welcome(&mut other).await, (2, 0));
+    let status = third.answer().await.expect_err("it is fenced");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
+}
+
+#[tokio::test]
+async fn an_actor_that_knows_of_acknowledged_games_which_the_journal_lacks_is_told_so() {
+    let served = Served::start(fifo(100, 1, 9), None).await;
+    let mut stream = opened(&served, None, 0).await;
+    assert_eq!(welcome(&mut stream).await, (1, 0));
+    let message = Some(Ask::Trajectory(to_wire(1, &won_game())));
+    let game = wire::PushRequest { message };
+    stream.requests.send(game).await.expect("the stream is open");
+    let answer = stream.answer().await;
+    assert!(matches!(&answer, Ok(Answer::Ack(ack)) if ack.watermark == 1), "{answer:?}");
+
+    let status = opened(&served, Some(1), 3).await.answer().await.expect_err("games are missing");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
+    let says = "the journal lacks games 2 to 3 of epoch 1 of actor a, which were acknowledged; ";
+    assert!(status.message().starts_with(says), "{status:?}");
+    // What an actor without an epoch says of its games is of no epoch here.
+    assert_eq!(welcome(&mut opened(&served, Some(1), 1).await).await, (1, 1));
+    assert_eq!(welcome(&mut opened(&served, None, 3).await).await, (2, 0));
+}
+
+/// Before, the epoch of an actor whose entry the journal had lost was issued to another process of
+/// that name, so that both numbered their games alike.
+#[tokio::test]
+async fn an_epoch_that_the_journal_lost_is_refused_and_not_issued_again() {
+    let served = Served::start(fifo(100, 1, 9), None).await;
+    let status = opened(&served, Some(3), 7).await.answer().await.expect_err("a refusal");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
+    assert!(status.message().starts_with("epoch 3 of actor a is not its last one"), "{status:?}");
+    assert_eq!(welcome(&mut opened(&served, None, 0).await).await, (4, 0));
+}
