@@ -23,6 +23,8 @@ const NOTICE: Duration = Duration::from_secs(20);
 const REFUSED: Duration = Duration::from_secs(4);
 /// What the arena says of a server that lost entries.
 const LOST: &str = "which this arena has stored: the server has lost results";
+/// What an entry has that publishes a generation.
+const PUBLISHED: &[u8] = b"checkpoint_published";
 /// The file with which the arena remembers its last entry, in the folder of the run.
 const KNOWN: &str = "arena/store.known";
 
@@ -60,17 +62,17 @@ pub(crate) fn run(campaign: &mut Campaign, seed: u64) -> Result<()> {
     campaign.cluster.start()?;
     campaign.recovery(campaign.cluster.meter.normal().unwrap_or_default())?;
     for arena in [Arena::Running, Arena::Starting(random.within(0, START)), Arena::Down] {
-        // Few enough that the arena still knows the generations that the learner continues from.
         cut(campaign, arena, random.within(1, 5))?;
     }
     Ok(())
 }
 
-/// Cuts the file within the append of an entry, so that this many entries of the arena's log are lost.
-fn cut(campaign: &mut Campaign, arena: Arena, entries: u64) -> Result<()> {
+/// Cuts the file within the append of an entry, so that at most this many entries of the arena's log are
+/// lost.
+fn cut(campaign: &mut Campaign, arena: Arena, most: u64) -> Result<()> {
     campaign.warm_up()?;
     let kind = arena.kind();
-    campaign.begin(kind, &format!("{kind}: {entries} entries"), arena.kills());
+    campaign.begin(kind, &format!("{kind}: at most {most} entries"), arena.kills());
     let normal = campaign.cluster.meter.normal().unwrap_or_default();
     let cluster = &mut campaign.cluster;
     // The arena adds nothing more, so the audit knows every entry.
@@ -90,7 +92,7 @@ fn cut(campaign: &mut Campaign, arena: Arena, entries: u64) -> Result<()> {
     // Nothing happens to an arena that is down.
     cluster.node(Role::Arena).signal("-CONT")?;
     let file = newest_file(cluster)?;
-    let length = end_before(&fs::read(&file)?, entries)?;
+    let Cut { length, entries } = end_before(&fs::read(&file)?, most)?;
     OpenOptions::new().write(true).open(&file)?.set_len(length)?;
     cluster.audits = false;
     cluster.node(Role::Redis).start_again();
@@ -131,15 +133,35 @@ fn cut(campaign: &mut Campaign, arena: Arena, entries: u64) -> Result<()> {
     campaign.check()
 }
 
-/// The length of Redis' file that ends within the append of the entry that many from the end. Most of
-/// the file is the traffic of workers, so a number of bytes could spare the log.
-fn end_before(file: &[u8], entries: u64) -> Result<u64> {
+/// Where Redis' file is cut off.
+#[derive(Debug, PartialEq)]
+struct Cut {
+    /// Bytes that are left.
+    length: u64,
+    /// Entries of the log that are lost.
+    entries: u64,
+}
+
+/// The cut within the append of the entry that many from the end. Most of the file is the traffic of
+/// workers, so a number of bytes could spare the log.
+///
+/// At most one publication is cut off. The learner may have another generation that is not published, and
+/// refuses an arena that lacks three.
+fn end_before(file: &[u8], most: u64) -> Result<Cut> {
     let key = b":log\r\n";
-    let appends = (0..file.len()).filter(|at| file[*at..].starts_with(key));
-    let mut newest: Vec<usize> = appends.collect();
-    newest.reverse();
-    let at = newest.get(entries.saturating_sub(1) as usize);
-    Ok(*at.context("Redis' file has fewer entries of the log")? as u64)
+    let mut appends: Vec<usize> =
+        (0..file.len()).filter(|at| file[*at..].starts_with(key)).collect();
+    appends.reverse();
+    let (mut end, mut publications, mut cut) = (file.len(), 0, None);
+    for (entries, at) in (1..=most).zip(appends) {
+        let append = &file[at..end];
+        publications += usize::from(append.windows(PUBLISHED.len()).any(|part| part == PUBLISHED));
+        if publications > 1 {
+            break;
+        }
+        (end, cut) = (at, Some(Cut { length: at as u64, entries }));
+    }
+    cut.context("Redis' file has no entry of the log")
 }
 
 /// Waits until a process that ends has said something.
@@ -174,9 +196,21 @@ mod tests {
         let second = file.len();
         file += &append("two");
         file += &"*1\r\n$4\r\nPING\r\n".repeat(500);
-        let cut = |entries| end_before(file.as_bytes(), entries).unwrap() as usize;
-        assert!((second..second + append("two").len()).contains(&cut(1)));
-        assert!(cut(2) < second);
-        assert!(end_before(file.as_bytes(), 3).is_err());
+        let cut = |entries| end_before(file.as_bytes(), entries).unwrap();
+        assert!((second..second + append("two").len()).contains(&(cut(1).length as usize)));
+        assert!((cut(2).length as usize) < second);
+        assert_eq!((cut(1).entries, cut(2).entries), (1, 2));
+        assert_eq!(cut(3), cut(2), "there are no more");
+        assert!(end_before(b"PING", 3).is_err());
+    }
+
+    #[test]
+    fn at_most_one_publication_is_cut_off() {
+        let append = |entry: &str| format!("{{r}}:log\r\n{entry}\r\n");
+        let entries = ["checkpoint_published 1", "x", "checkpoint_published 2", "y"];
+        let file: String = entries.map(append).concat();
+        for (most, lost) in [(1, 1), (2, 2), (3, 3), (4, 3), (9, 3)] {
+            assert_eq!(end_before(file.as_bytes(), most).unwrap().entries, lost);
+        }
     }
 }
