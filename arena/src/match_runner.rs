@@ -77,12 +77,15 @@ pub(crate) struct Progress {
     duty_cycle: DutyCycle,
     /// Whether what an earlier process left is complete.
     is_resumed: bool,
+    /// When an idle arena last checked that it is the writer of its store.
+    checked: Duration,
 }
 
 impl Progress {
     /// At a start.
     pub(crate) fn new(config: &MatchConfig) -> Self {
-        Self { duty_cycle: DutyCycle::new(config.spare_share), is_resumed: false }
+        let duty_cycle = DutyCycle::new(config.spare_share);
+        Self { duty_cycle, is_resumed: false, checked: Duration::ZERO }
     }
 }
 
@@ -92,7 +95,7 @@ pub(crate) enum Next {
     /// The next step.
     Step,
     /// A wait for a wake-up, for at most this time.
-    Wait(Option<Duration>),
+    Wait(Duration),
 }
 
 impl MatchRunner {
@@ -103,13 +106,7 @@ impl MatchRunner {
             match self.step(&mut progress) {
                 Ok(Next::Step) => {}
                 Ok(Next::Wait(wait)) => {
-                    let gone = match wait {
-                        None => self.wake.recv().is_err(),
-                        Some(wait) => {
-                            self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
-                        }
-                    };
-                    if gone {
+                    if self.wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected) {
                         return Ok(());
                     }
                 }
@@ -157,11 +154,23 @@ impl MatchRunner {
                     duty_cycle.spent(start, work);
                     return Ok(Next::Step);
                 }
-                Some(IDLE)
+                IDLE
             }
-            wait => wait,
+            wait => wait.map_or(IDLE, |wait| wait.min(IDLE)),
         };
+        self.check_writer(progress)?;
         Ok(Next::Wait(wait))
+    }
+
+    /// Checks from time to time that this arena is still the writer of its store. An idle arena
+    /// stores nothing, and would serve the pool beside its successor for as long as it is idle.
+    fn check_writer(&self, progress: &mut Progress) -> Result<(), StoreError> {
+        let now = self.state.clock().monotonic();
+        if now.saturating_sub(progress.checked) >= IDLE {
+            self.state.store().check_writer()?;
+            progress.checked = now;
+        }
+        Ok(())
     }
 
     /// Sets the condition and waits until the store takes writes again, because the disk has space or

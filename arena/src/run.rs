@@ -80,7 +80,7 @@ impl WorkerAccess {
     }
 }
 
-/// The open ports of an arena. Connections wait until the arena runs.
+/// The open ports of an arena. Connections are answered once the arena runs.
 struct Ports {
     server: GrpcServer,
     web: Option<HttpServer>,

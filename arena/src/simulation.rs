@@ -112,9 +112,9 @@ async fn play(runner: &MatchRunner) -> Result<(), ArenaError> {
 }
 
 /// Waits for a wake-up, for at most this time.
-async fn woken(wake: &Receiver<()>, limit: Option<Duration>) {
+async fn woken(wake: &Receiver<()>, limit: Duration) {
     let mut waited = Duration::ZERO;
-    while wake.try_recv() == Err(TryRecvError::Empty) && limit.is_none_or(|limit| waited < limit) {
+    while wake.try_recv() == Err(TryRecvError::Empty) && waited < limit {
         tokio::time::sleep(LOOK).await;
         waited += LOOK;
     }

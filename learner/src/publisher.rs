@@ -92,12 +92,15 @@ pub(crate) struct Publisher<T> {
     refusals: Refusals,
     /// The run of the arena, once it has named it.
     run: Option<RunId>,
+    /// The last generation that the arena accepted from this publisher.
+    accepted: Option<Generation>,
 }
 
 impl<T: PublishTarget> Publisher<T> {
     pub(crate) fn new(target: T, backoff: Backoff) -> Self {
         let failures = Throttle::new(LOG_INTERVAL);
-        Self { target, backoff, failures, refusals: Refusals::default(), run: None }
+        let refusals = Refusals::default();
+        Self { target, backoff, failures, refusals, run: None, accepted: None }
     }
 
     /// Requests the run and its newest generation until the arena answers. Calls `failed` after
@@ -167,10 +170,12 @@ impl<T: PublishTarget> Publisher<T> {
         self.backoff.reset();
         loop {
             let generation = snapshot.generation;
-            let answer = self.offer(&snapshot).await;
+            let confirmed = delivery.borrow().newest;
+            let answer = self.offer(&snapshot, confirmed).await;
             match answer {
                 Ok(()) => {
                     self.refusals.reset();
+                    self.accepted = Some(generation);
                     tracing::info!(generation = generation.0, step = snapshot.step, "published");
                     delivery.send_replace(Delivery { newest: Some(generation), error: None });
                     return Ok(generation);
@@ -203,16 +208,29 @@ impl<T: PublishTarget> Publisher<T> {
         }
     }
 
-    /// Publishes a snapshot in one attempt, unless the arena is of another run. Such an arena may
-    /// have taken the place of the first at its address. The attempt then counts as failed, because
-    /// the first may come back.
-    async fn offer(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
-        if let Some(run) = self.run
-            && let Some(found) = self.target.arena_run().await?.run
-            && found != run
-        {
-            let what = format!("it belongs to run {found}, and this learner to run {run}");
-            return Err(ArenaError::Unavailable(what));
+    /// Publishes a snapshot in one attempt, unless the arena is of another run, or lacks what it had
+    /// `confirmed`. Such an arena may have taken the place of the first at its address. The attempt
+    /// then counts as failed, because the first may come back. It may succeed once the watch of the
+    /// arena has lowered what is confirmed: a publication before that would hide the loss.
+    async fn offer(
+        &mut self,
+        snapshot: &WeightsSnapshot,
+        confirmed: Option<Generation>,
+    ) -> Result<(), ArenaError> {
+        if let Some(run) = self.run {
+            let found = self.target.arena_run().await?;
+            if let Some(found) = found.run
+                && found != run
+            {
+                let what = format!("it belongs to run {found}, and this learner to run {run}");
+                return Err(ArenaError::Unavailable(what));
+            }
+            // What another process published is not compared: it cannot be published again.
+            let expected = self.accepted.min(confirmed);
+            if let Some(expected) = expected.filter(|_| found.newest < expected) {
+                let what = format!("it lacks {expected}, which it had accepted");
+                return Err(ArenaError::Unavailable(what));
+            }
         }
         self.target.publish_snapshot(snapshot).await
     }
@@ -235,7 +253,7 @@ impl<T: PublishTarget> Publisher<T> {
 /// Waits until the arena is known to lack the generation that it has accepted, if any.
 async fn lost(delivered: &mut watch::Receiver<Delivery>, published: Option<Generation>) {
     if delivered.wait_for(|delivery| delivery.newest < published).await.is_err() {
-        // Nobody reports a loss any more.
+        // No loss can be reported any more.
         std::future::pending().await
     }
 }
@@ -406,6 +424,27 @@ mod tests {
         publisher.target.others = 3;
         let published = publisher.publish(receiver, watch::Sender::default()).await;
         published.expect("the first arena takes the weights");
+        assert_eq!(*offers.lock().unwrap(), [0]);
+    }
+
+    #[tokio::test]
+    async fn an_arena_that_lost_generations_gets_none_before_the_loss_is_known() {
+        // Its newest generation is 3.
+        let fake = FakeArena { run: Some(RunId::of(b"own")), ..fake(0, None) };
+        let (offers, receiver) = (Arc::clone(&fake.offers), fake.snapshots.subscribe());
+        let mut publisher = Publisher::new(fake, Backoff::default());
+        publisher.arena_run(|_| ()).await.expect("an answer");
+        publisher.accepted = Some(Generation(5));
+        let confirmed = |generation| Delivery { newest: Some(Generation(generation)), error: None };
+        let delivery = watch::Sender::new(confirmed(5));
+        let mut delivered = delivery.subscribe();
+        let publishing = tokio::spawn(publisher.publish(receiver, delivery.clone()));
+        let failed = delivered.wait_for(|delivery| delivery.error.is_some()).await;
+        let error = failed.expect("the publisher runs").error.clone().unwrap_or_default();
+        assert!(error.contains("it lacks generation-5, which it had accepted"), "{error}");
+        assert!(offers.lock().unwrap().is_empty());
+        delivery.send_replace(confirmed(3));
+        publishing.await.expect("no panic").expect("nothing is refused");
         assert_eq!(*offers.lock().unwrap(), [0]);
     }
 

@@ -108,7 +108,7 @@ impl StateStore {
         let files = contents.iter().map(entry).collect();
         let manifest =
             Manifest { version: VERSION, step: meta.step, generation: meta.generation, files };
-        if manifest.is_at(&path) {
+        if manifest.is_at(&path)? {
             return Ok(name);
         }
         // The load skipped this state after an I/O error or for its version, so it may be whole.

@@ -306,6 +306,22 @@ fn an_idle_arena_that_was_replaced_ends_with_the_next_publication() {
 }
 
 #[test]
+fn an_idle_arena_that_was_replaced_ends_without_a_publication() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(server) = RedisServer::start(data.path()) else { return };
+    let address = RedisAddress::new(server.url("arena"), "test");
+    let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
+    let store = Box::new(RedisStore::open(&address).unwrap());
+    let clock = Arc::new(ManualClock::new(IDLE));
+    let (state, wake) = stored_state(folder.path(), store, &config, clock);
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    let runner = MatchRunner { state, config, wake, stop, workers: None };
+    let _successor = RedisStore::open(&address).unwrap();
+    let ended = runner.run().unwrap_err();
+    assert!(matches!(ended, ArenaError::Store(StoreError::Fenced { .. })), "{ended}");
+}
+
+#[test]
 fn interrupted_games_for_a_rating_are_completed_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let gate = GateConfig { games: 40, ..GateConfig::default() };

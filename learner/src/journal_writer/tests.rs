@@ -122,7 +122,7 @@ impl Wake for Closings {
 }
 
 /// Before, the watermarks were closed first. A connection that looked in between took the end of the
-/// thread for that of its session, and told its actor to give up.
+/// thread for that of its session, and ended its actor for good.
 #[tokio::test]
 async fn the_queue_is_closed_before_the_watermarks() {
     let (disk, replay) = (MemoryDisk::default(), replay(100));

@@ -53,9 +53,17 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Whether the folder at `path` holds a whole state with these files.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        manifest(path).is_ok_and(|found| found.files == self.files) && read(path).is_ok()
+    /// Whether the folder at `path` holds a whole state with these files. Fails while too many files
+    /// are open.
+    pub(super) fn is_at(&self, path: &Path) -> Result<bool, TrainingStateError> {
+        let found = manifest(path).and_then(|found| match found.files == self.files {
+            true => read(path).map(|_| true),
+            false => Ok(false),
+        });
+        match found {
+            Err(error) if error.is_exhausted() => Err(error),
+            found => Ok(found.unwrap_or(false)),
+        }
     }
 }
 

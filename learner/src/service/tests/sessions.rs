@@ -41,7 +41,7 @@ async fn a_connection_that_is_replaced_under_its_epoch_may_connect_again() {
 }
 
 #[tokio::test]
-async fn an_actor_that_knows_of_acknowledged_games_which_the_journal_lacks_is_told_so() {
+async fn acknowledged_games_that_the_journal_lacks_are_named_to_their_actor() {
     let served = Served::start(fifo(100, 1, 9), None).await;
     let mut stream = opened(&served, None, 0).await;
     assert_eq!(welcome(&mut stream).await, (1, 0));

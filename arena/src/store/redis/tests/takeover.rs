@@ -49,7 +49,7 @@ fn an_epoch_is_the_time_of_the_server_or_above_the_last_one() {
 }
 
 #[test]
-fn a_user_that_may_not_set_the_epoch_is_told_which_rules_it_needs() {
+fn the_error_of_a_user_that_may_not_set_the_epoch_names_the_rules() {
     let Some(server) = Server::start() else { return };
     // As with the rules of an earlier version.
     let _: redis::Value = server.command(&["ACL", "SETUSER", "arena", "-set", "+incr"]);
