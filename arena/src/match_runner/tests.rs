@@ -312,7 +312,8 @@ fn an_idle_arena_that_was_replaced_ends_without_a_publication() {
     let address = RedisAddress::new(server.url("arena"), "test");
     let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
     let store = Box::new(RedisStore::open(&address).unwrap());
-    let clock = Arc::new(ManualClock::new(IDLE));
+    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    clock.advance(IDLE);
     let (state, wake) = stored_state(folder.path(), store, &config, clock);
     let (state, stop) = (Arc::new(state), CancellationToken::new());
     let runner = MatchRunner { state, config, wake, stop, workers: None };
