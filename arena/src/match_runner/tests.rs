@@ -1,5 +1,6 @@
 //! Matches on a disk that becomes full, on servers that are down, and after a restart.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::thread::JoinHandle;
@@ -286,40 +287,43 @@ fn a_candidate_refused_for_lack_of_space_is_accepted_later() {
     running.end();
 }
 
+/// The match runner of an idle arena with its results on a server, and their address.
+fn idle(server: &RedisServer, folder: &Path, clock: ManualClock) -> (MatchRunner, RedisAddress) {
+    let address = RedisAddress::new(server.url("arena"), "test");
+    let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
+    let store = Box::new(RedisStore::open(&address).unwrap());
+    let (state, wake) = stored_state(folder, store, &config, Arc::new(clock));
+    let (state, stop) = (Arc::new(state), CancellationToken::new());
+    (MatchRunner { state, config, wake, stop, workers: None }, address)
+}
+
+fn assert_fenced(ended: Result<(), ArenaError>) {
+    assert!(matches!(ended, Err(ArenaError::Store(StoreError::Fenced { .. }))), "{ended:?}");
+}
+
 #[test]
 fn an_idle_arena_that_was_replaced_ends_with_the_next_publication() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(server) = RedisServer::start(data.path()) else { return };
-    let address = RedisAddress::new(server.url("arena"), "test");
-    let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
-    let store = Box::new(RedisStore::open(&address).unwrap());
-    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
-    let (state, wake) = stored_state(folder.path(), store, &config, clock);
-    let (state, stop) = (Arc::new(state), CancellationToken::new());
-    let runner = MatchRunner { state: state.clone(), config, wake, stop, workers: None };
+    let clock = ManualClock::new(Duration::from_secs(9));
+    let (runner, address) = idle(&server, folder.path(), clock);
+    let state = Arc::clone(&runner.state);
     let thread = std::thread::spawn(move || runner.run());
     let _successor = RedisStore::open(&address).unwrap();
     // The sender tries again, and may then reach the successor.
     assert!(matches!(offer(&state, 0), Err(CallError::Stopping)));
-    let ended = thread.join().unwrap().unwrap_err();
-    assert!(matches!(ended, ArenaError::Store(StoreError::Fenced { .. })), "{ended}");
+    assert_fenced(thread.join().unwrap());
 }
 
 #[test]
 fn an_idle_arena_that_was_replaced_ends_without_a_publication() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(server) = RedisServer::start(data.path()) else { return };
-    let address = RedisAddress::new(server.url("arena"), "test");
-    let config = MatchConfig { spare_share: 0.0, ..MatchConfig::default() };
-    let store = Box::new(RedisStore::open(&address).unwrap());
-    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+    let clock = ManualClock::new(Duration::from_secs(9));
     clock.advance(IDLE);
-    let (state, wake) = stored_state(folder.path(), store, &config, clock);
-    let (state, stop) = (Arc::new(state), CancellationToken::new());
-    let runner = MatchRunner { state, config, wake, stop, workers: None };
+    let (runner, address) = idle(&server, folder.path(), clock);
     let _successor = RedisStore::open(&address).unwrap();
-    let ended = runner.run().unwrap_err();
-    assert!(matches!(ended, ArenaError::Store(StoreError::Fenced { .. })), "{ended}");
+    assert_fenced(runner.run());
 }
 
 #[test]
