@@ -6,9 +6,10 @@
 //! answer is lost. A refusal ends the publisher, because the arena would also refuse every later
 //! generation. A refused credential does so only after some seconds: see [`Refusals`].
 //!
-//! An arena that was replaced may lack generations that it had accepted. Whoever notices this
-//! lowers [`Delivery::newest`], and the last generation is published again. An arena of another run
-//! gets none: the run is requested before each publication.
+//! An arena that was replaced may be of another run, or lack generations that it had accepted. Its
+//! run and newest generation are requested before each publication, and such an arena gets none. The
+//! watch of the arena lowers [`Delivery::newest`] if the learner may continue with the arena. The last
+//! generation is then published again.
 
 use std::sync::Arc;
 use std::time::Duration;

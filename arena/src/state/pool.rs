@@ -50,7 +50,7 @@ impl PoolState {
             row.status != CheckpointStatus::Rejected || newest.as_ref() == Some(*row)
         };
         // A member may be set aside without a known problem: the answer of the store was lost, or its
-        // weights were out of reach at the start. A copy restores it all the same.
+        // weights were out of reach at the start. It needs a copy as well.
         let is_missing = |row: &&Checkpoint| {
             row.status == CheckpointStatus::SetAside || unreadable.contains_key(&row.generation)
         };

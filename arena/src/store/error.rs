@@ -153,7 +153,7 @@ pub enum StoreError {
         store: String,
         /// Number of the last entry that this arena has stored.
         entry: u64,
-        /// The file that remembers it; empty if there is none.
+        /// Path of `store.known`; empty if the store was opened without the folder of an arena.
         path: String,
     },
     /// The disk is full, or too many files are open. The call can be repeated once there is space
@@ -184,7 +184,7 @@ impl StoreError {
     }
 }
 
-/// The other remedy for a lost entry, if a file remembers it.
+/// The second remedy for a lost entry: to remove `store.known`, if the store has that file.
 fn or_remove(path: &str) -> String {
     match path {
         "" => String::new(),

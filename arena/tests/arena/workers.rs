@@ -157,7 +157,7 @@ impl Home {
         }
     }
 
-    /// What the server says about a stream, by the name of the field; `None` if there is none.
+    /// A field of `XINFO STREAM`; `None` without such a stream or field.
     fn info(&self, key: &str, name: &str) -> Option<Value> {
         let mut info = redis::cmd("XINFO");
         info.arg("STREAM").arg(key);

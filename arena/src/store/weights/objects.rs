@@ -264,7 +264,7 @@ impl WeightsStore for WeightsObjects {
     }
 
     fn recover(&self) -> Result<(), WeightsError> {
-        // The list tells a missing bucket from a missing object.
+        // Listing fails if the bucket is missing, which a read of one object does not show.
         self.list().map_err(|error| self.failed(&error))?;
         match self.get(&self.path(RUN)) {
             Ok(_) => Ok(()),

@@ -9,7 +9,7 @@ use ouro_testkit::server::{self, Served};
 use super::arena::{FakeArena, FakePool, Publication, until};
 use super::*;
 
-/// A learner that waits for games, and the arena that has all its generations.
+/// A learner without new games, and the arena that has all its generations.
 struct Trained {
     running: Running,
     actor: Actor,

@@ -53,9 +53,10 @@ async fn acknowledged_games_that_the_journal_lacks_are_named_to_their_actor() {
 
     let status = opened(&served, Some(1), 3).await.answer().await.expect_err("games are missing");
     assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
-    let says = "the journal lacks games 2 to 3 of epoch 1 of actor a, which were acknowledged; ";
-    assert!(status.message().starts_with(says), "{status:?}");
-    // What an actor without an epoch says of its games is of no epoch here.
+    let expected =
+        "the journal lacks games 2 to 3 of epoch 1 of actor a, which were acknowledged; ";
+    assert!(status.message().starts_with(expected), "{status:?}");
+    // Without an epoch, the number of answered games is ignored.
     assert_eq!(welcome(&mut opened(&served, Some(1), 1).await).await, (1, 1));
     assert_eq!(welcome(&mut opened(&served, None, 3).await).await, (2, 0));
 }

@@ -45,7 +45,7 @@ fn entries_that_were_read_and_are_lost_are_an_error() {
     for (first, limit) in [(0, usize::MAX), (1, 2), (2, 1)] {
         let error = reader.log(first, limit).unwrap_err();
         assert!(matches!(error, StoreError::LostEntry { entry: 2, .. }), "{error}");
-        // No file remembers the entry, so there is none to remove.
+        // The store has no `store.known`, so the error names no file to remove.
         assert!(error.to_string().ends_with("restore it from a backup"), "{error}");
     }
     assert_eq!(reader.log(0, 2).unwrap().len(), 2);

@@ -75,7 +75,7 @@ fn an_epoch_that_the_journal_lost_is_not_issued_again() {
     assert_eq!(journal.greet("b", Some(4)).unwrap(), never_issued(1));
     assert_eq!(journal.waiting(), 0);
     assert_eq!(journal.greet("b", None).unwrap(), Greeting::Issued(5));
-    // Nobody can use up the numbers.
+    // A claim too far above the issued epochs raises nothing, so epochs cannot be used up.
     for claim in [5 + MAX_LOST_EPOCHS + 1, u64::MAX] {
         assert_eq!(journal.greet("c", Some(claim)).unwrap(), never_issued(5));
     }
