@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ouro_game::{ActionMask, Game, GameConfig, Rng};
+use ouro_game::{ActionMask, Game, GameConfig, PlayerSet, Rng};
 use ouro_players::{Choice, NetPlayer, Player, Request};
 use ouro_replay::{SearchTarget, Seat};
 use ouro_search::mcts::Objective;
@@ -169,6 +169,9 @@ impl<G: Game> Shared<G> {
             };
             let tree = &mut active.trees[at];
             let search = self.policies.tree(policy, slot)?;
+            if tree.progress != TreeProgress::Searching {
+                search.explore_for(learners(&active.choosers, &active.seats, policy));
+            }
             match tree.progress {
                 TreeProgress::Searching => continue,
                 TreeProgress::Kept if !self.settings.fresh_trees => {
@@ -366,6 +369,14 @@ impl<G: Game> Shared<G> {
     }
 }
 
+/// The players that learn from the searches of a policy.
+fn learners(choosers: &[Chooser], seats: &[Seat], policy: SeatPolicyId) -> PlayerSet {
+    let own = choosers.iter().zip(seats).enumerate();
+    let own =
+        own.filter(|(_, (chooser, seat))| **chooser == Chooser::Policy(policy) && seat.learns);
+    own.fold(PlayerSet::EMPTY, |set, (player, _)| PlayerSet(set.0 | PlayerSet::one(player).0))
+}
+
 /// Draws the moves of this policy's seats in one ply of every game.
 fn draw_moves<G: Game>(
     game: &G,
@@ -407,5 +418,22 @@ fn draw_moves<G: Game>(
             chosen.actions[seat] = choice.action;
             chosen.probabilities[seat] = choice.probability;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_learning_seats_of_a_policy_explore_in_its_tree() {
+        let (own, other) = (Chooser::Policy(SeatPolicyId(3)), Chooser::Policy(SeatPolicyId(5)));
+        let choosers = [own, own, other, Chooser::Scripted(ScriptedId { cast: 0, player: 0 })];
+        let seat = |learns| Seat { generation: None, learns, outcome: 0.0 };
+        let seats = [true, false, true, false].map(seat);
+        let players = |policy| -> Vec<usize> {
+            learners(&choosers, &seats, SeatPolicyId(policy)).iter().collect()
+        };
+        assert_eq!((players(3), players(5)), (vec![0], vec![2]));
     }
 }

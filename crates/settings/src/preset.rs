@@ -267,7 +267,7 @@ fn opening(time: u32) -> Temperature {
 }
 
 /// A search that explores. `noise` is the sum of the Dirichlet concentrations, which the legal
-/// moves share equally. Visits that forced playouts add are removed from the policy target.
+/// moves share equally. Visits that forced playouts add are removed from the targets.
 fn search(simulations: u32, noise: f32, temperature: Temperature) -> SearchConfig {
     SearchConfig {
         noise: Some(Noise { total: noise, ..Noise::default() }),

@@ -89,8 +89,10 @@ pub struct SearchConfig {
     /// matter only while no action has a positive regret.
     pub noise: Option<Noise>,
     /// Visits each tried root action at least `√(k · P · N)` times, with this `k`, and removes
-    /// the extra visits from the policy target. 2 in Wu 2019, "Accelerating self-play learning in
-    /// Go" (KataGo), section 3.2. Off in fast searches and with regret matching.
+    /// the extra visits from the policy target and from the value target. 2 in Wu 2019, "Accelerating
+    /// self-play learning in Go" (KataGo), section 3.2. If two players move at once, one is forced at a
+    /// time, and the other's choice in that simulation does not count as a visit. Off in fast searches and
+    /// with regret matching.
     #[schemars(range(min = 0))]
     pub forced_playouts: Option<f32>,
     /// Searches most decisions with fewer simulations, no noise and no forced playouts. Only full
@@ -104,7 +106,8 @@ pub struct SearchConfig {
     pub temperature: Temperature,
 
     /// Leaves of one tree that are evaluated in one batch. More than 1 needs virtual loss, which
-    /// makes the search slightly worse. The number is exact, whatever else is in the batch.
+    /// makes the search slightly worse. The number is exact, whatever else is in the batch, except beside
+    /// forced playouts of one of two players that move at once, which can fill a batch less.
     #[schemars(range(min = 1, max = 4_096))]
     pub leaves_in_flight: u32,
     /// Value of a visit whose evaluation is pending, on the scale of

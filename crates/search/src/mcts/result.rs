@@ -23,7 +23,8 @@ pub struct SearchResult {
     /// One entry per player to move, lowest first.
     pub seats: Vec<SeatResult>,
     /// Expected value of each player from this position on, `[players]`. Exact if `proven`, as in
-    /// a finished game.
+    /// a finished game. With forced playouts, actions count with their shares of the policy; otherwise the
+    /// value is the mean over all simulations.
     pub values: Vec<f32>,
     /// Number of simulations.
     pub simulations: u32,
@@ -47,7 +48,7 @@ pub struct SeatResult {
     pub prior: Vec<f32>,
     /// The improved policy over `actions`, summing to 1: the policy target. It comes from visits
     /// less forced playouts, from the average strategy of regret matching, or from Gumbel's
-    /// completed values.
+    /// completed values. It is the prior if all actions lose, but the position is not proven.
     pub policy: Vec<f32>,
     /// The action to play.
     pub action: Action,
@@ -98,12 +99,12 @@ impl<G: Game> Search<G> {
                 decision.seats.push(seat);
             }
         }
-        self.write_values(game, &state, &mut decision.values);
+        self.write_values(game, &state, &mut decision);
         self.state = Some(state);
         decision
     }
 
-    fn write_values(&mut self, game: &G, state: &G::State, values: &mut [f32]) {
+    fn write_values(&mut self, game: &G, state: &G::State, decision: &mut SearchResult) {
         let config = &self.tree.config;
         let rewarded = config.objective == Objective::Returns;
         let mut reward_sum = RewardSum::new(config.discount);
@@ -117,13 +118,10 @@ impl<G: Game> Search<G> {
             });
         }
         let alive = game.alive(state);
-        let root = self.tree.store.node(ROOT);
-        for (player, value) in values.iter_mut().enumerate() {
-            let at_root = if root.is_exact {
-                f64::from(self.tree.store.exact[player])
-            } else {
-                self.tree.store.mean(ROOT, player)
-            };
+        // The seats of a position before the root have not been searched.
+        let seats = if self.ahead { &[] } else { decision.seats.as_slice() };
+        for (player, value) in decision.values.iter_mut().enumerate() {
+            let at_root = self.tree.root_value(player, seats);
             let got = if rewarded { reward_sum.sums()[player] } else { 0.0 };
             let is_decided = self.tree.own_ends && !alive.contains(player);
             let factor = if is_decided { 1.0 } else { reward_sum.factor() };
@@ -133,6 +131,48 @@ impl<G: Game> Search<G> {
 }
 
 impl<G: Game> Tree<G> {
+    /// The value of the root for a player.
+    ///
+    /// With forced playouts, actions count with their shares of the policy instead of their visits. How
+    /// many bad actions a position has would lower its value otherwise. KataGo prunes its value targets
+    /// for the same reason (`getPrunedNodeValues`).
+    fn root_value(&self, player: usize, seats: &[SeatResult]) -> f64 {
+        let root = self.store.node(ROOT);
+        if root.is_exact {
+            return f64::from(self.store.exact[player]);
+        }
+        let is_single = root.kind == NodeKind::Single;
+        let own = root.movers.iter().position(|mover| mover == player);
+        let index = own.or(is_single.then_some(0));
+        let pruned = index.zip(index.and_then(|index| seats.get(index)));
+        let pruned = pruned.filter(|_| self.root.forced.is_some());
+        let value = pruned.and_then(|(index, seat)| {
+            let edges = &self.store.edges[self.store.block(ROOT, index)];
+            let (mut shares, mut sum) = (0.0, 0.0);
+            for (edge, &share) in edges.iter().zip(&seat.policy) {
+                if share > 0.0 && edge.completed() > 0 {
+                    let value = match own {
+                        Some(_) => edge.mean(),
+                        None => self.step_mean(ROOT, edge.child, player),
+                    };
+                    shares += f64::from(share);
+                    sum += f64::from(share) * value;
+                }
+            }
+            (shares > 0.0).then(|| sum / shares)
+        });
+        value.unwrap_or_else(|| self.store.mean(ROOT, player))
+    }
+
+    /// The mean value for `player` of stepping to `child`.
+    fn step_mean(&self, node: u32, child: u32, player: usize) -> f64 {
+        if self.store.node(child).is_exact {
+            return f64::from(self.exact_step(node, child, player));
+        }
+        let reward = f64::from(self.store.rewards[self.store.slot(child).start + player]);
+        reward + self.discount_for(node, child, player) * self.store.mean(child, player)
+    }
+
     /// A uniform choice, for a position without a search.
     fn unsearched(&mut self, game: &G, state: &G::State, player: usize) -> SeatResult {
         let mut legal = ouro_game::ActionMask::default();
@@ -170,8 +210,13 @@ impl<G: Game> Tree<G> {
         let matching =
             joint && matches!(self.config.simultaneous, Simultaneous::RegretMatching { .. });
         // The allowed actions of a proven root are equally good, however they got their visits.
-        let pruning = self.root.forced.filter(|_| !self.store.node(ROOT).is_exact);
-        let mut policy: Vec<f32> = if matching {
+        let is_exact = self.store.node(ROOT).is_exact;
+        let pruning = self.root.forced_of(player).filter(|_| !is_exact);
+        // All actions lose, though the other player may lose as well. None is better than another.
+        let is_lost = !is_exact && edges.iter().all(|edge| edge.prior == 0.0);
+        let mut policy: Vec<f32> = if is_lost {
+            prior.clone()
+        } else if matching {
             let regrets = &self.store.regrets[block.clone()];
             regrets.iter().map(|regret| regret.strategy as f32).collect()
         } else if self.root.gumbel.is_some() {
@@ -215,12 +260,13 @@ impl<G: Game> Tree<G> {
     /// Visits without those that only forced playouts caused. KataGo, section 3.2.
     ///
     /// Visits of an action are removed, up to the forced number, while PUCT would still not
-    /// prefer the action to the most visited one. An action with a single remaining visit loses
-    /// that too.
+    /// prefer the action to the most visited one that is not proven to lose. An action with a single
+    /// remaining visit loses that too.
     fn pruned(&self, edges: &[Edge], factor: f32, scale: Scale) -> Vec<f32> {
         let total = Self::visits(edges);
         let explore = self.explore(self.store.node(ROOT).visits as f32);
-        let Some(best) = edges.iter().max_by_key(|edge| edge.visits) else { return Vec::new() };
+        let open = edges.iter().filter(|edge| edge.prior > 0.0);
+        let Some(best) = open.max_by_key(|edge| edge.visits) else { return Vec::new() };
         let target = scale::score(best, explore, 0.0, scale);
         let prune = |edge: &Edge| {
             if edge.visits == best.visits || edge.visits == 0 {
@@ -289,4 +335,33 @@ fn greatest(policy: &[f32], edges: &[Edge]) -> usize {
         }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::Rng;
+    use ouro_game::tic_tac_toe::{self, TicTacToe};
+
+    use super::super::config::SearchConfig;
+    use super::super::scheduler::Scheduler;
+    use super::*;
+    use crate::evaluator::Uniform;
+
+    #[test]
+    fn forced_visits_are_pruned_although_the_most_visited_action_was_refuted() {
+        let game = TicTacToe::new(tic_tac_toe::Config {}).expect("the board");
+        let config = SearchConfig { simulations: 64, ..SearchConfig::default() };
+        let mut search = Search::new(config, &game).expect("a valid configuration");
+        search.start(&game, &game.initial(&mut Rng::new(0, "game")), Rng::new(1, "search"));
+        Scheduler::new(1).run(&game, std::slice::from_mut(&mut search), &mut Uniform);
+        let tree = &search.tree;
+        let edge = |visits: u32, mean: f64, prior| {
+            let sum = mean * f64::from(visits);
+            Edge { visits, pending: 0, redirected: 0, sum, prior, ..tree.store.edges[0] }
+        };
+        // The first one was just proven to lose. Its score would keep all visits of the third.
+        let edges = [edge(50, -1.0, 0.0), edge(10, 0.1, 0.5), edge(4, -0.6, 0.1)];
+        let pruned = tree.pruned(&edges, 2.0, tree.scaling.scale());
+        assert_eq!(pruned[1..], [10.0, 0.0]);
+    }
 }

@@ -1,9 +1,9 @@
 //! Rules of the root: noise, forced playouts, sequential halving.
 
-use ouro_game::Rng;
+use ouro_game::{PlayerSet, Rng};
 
-use super::config::{Gumbel, Noise, SearchConfig};
-use super::node_store::{Edge, LEAST_PRIOR, NodeStore, ROOT};
+use super::config::{Gumbel, Noise, SearchConfig, Simultaneous};
+use super::node_store::{Edge, LEAST_PRIOR, NodeKind, NodeStore, ROOT};
 use super::noise;
 use super::scale::Scale;
 
@@ -12,6 +12,8 @@ use super::scale::Scale;
 pub(super) struct Root {
     /// Factor of forced playouts; `None` if they are off.
     pub(super) forced: Option<f32>,
+    /// Players with noise and forced playouts; `None` for all.
+    pub(super) explorers: Option<PlayerSet>,
     /// Settings of sequential halving; `None` if it is off.
     pub(super) gumbel: Option<Gumbel>,
     /// One Gumbel variate per edge.
@@ -38,7 +40,9 @@ impl Root {
         simulations: u32,
         rng: &mut Rng,
     ) {
-        self.forced = config.forced_playouts.filter(|_| full);
+        let matching = matches!(config.simultaneous, Simultaneous::RegretMatching { .. })
+            && store.node(ROOT).kind == NodeKind::Joint;
+        self.forced = config.forced_playouts.filter(|_| full && !matching);
         self.gumbel = config.gumbel;
         self.simulations = simulations;
         self.inherited.clear();
@@ -51,7 +55,7 @@ impl Root {
         for (index, player) in store.node(ROOT).movers.iter().enumerate() {
             let block = store.block(ROOT, index);
             self.values.push(store.mean(ROOT, player) as f32);
-            if let Some(noise) = config.noise.filter(|_| full) {
+            if let Some(noise) = config.noise.filter(|_| full && self.explores(player)) {
                 self.add_noise(&mut store.edges[block.clone()], noise, rng);
             }
             if let Some(gumbel) = config.gumbel {
@@ -80,11 +84,30 @@ impl Root {
         }
     }
 
-    /// The action that forced playouts or sequential halving select; `None` leaves it to PUCT.
+    fn explores(&self, player: usize) -> bool {
+        self.explorers.is_none_or(|explorers| explorers.contains(player))
+    }
+
+    /// Factor of forced playouts of one player; `None` if it has none.
+    pub(super) fn forced_of(&self, player: usize) -> Option<f32> {
+        self.forced.filter(|_| self.explores(player))
+    }
+
+    /// The first action of a player whose visits are below the minimum of forced playouts. The index
+    /// counts within `edges`, the player's block.
+    pub(super) fn below_minimum(&self, player: usize, edges: &[Edge]) -> Option<usize> {
+        let factor = self.forced_of(player)?;
+        let total: u32 = edges.iter().map(|edge| edge.visits).sum();
+        edges.iter().position(|edge| {
+            edge.visits > 0 && (edge.visits as f32) < forced(factor, edge.prior, total)
+        })
+    }
+
+    /// The action that sequential halving selects; `None` leaves it to PUCT.
     ///
     /// The index counts within `edges`, the block of mover `index`, which starts at the
     /// `offset`-th edge of the root.
-    pub(super) fn choose(
+    pub(super) fn halving(
         &self,
         index: usize,
         offset: usize,
@@ -92,13 +115,6 @@ impl Root {
         scale: Scale,
         simulation: u32,
     ) -> Option<usize> {
-        if let Some(factor) = self.forced {
-            let total: u32 = edges.iter().map(|edge| edge.visits).sum();
-            let owed = |edge: &Edge| {
-                edge.visits > 0 && (edge.visits as f32) < forced(factor, edge.prior, total)
-            };
-            return edges.iter().position(owed);
-        }
         self.gumbel?;
         let wanted = planned_visits(*self.considered.get(index)?, self.simulations, simulation);
         let scores = self.gumbel_scores(index, offset, edges, scale);

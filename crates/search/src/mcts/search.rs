@@ -81,6 +81,12 @@ impl<G: Game> Search<G> {
         &self.tree.config
     }
 
+    /// Chooses the players with noise and forced playouts, from the next decision on: those that learn
+    /// from this search. By default all do.
+    pub fn explore_for(&mut self, players: PlayerSet) {
+        self.tree.root.explorers = Some(players);
+    }
+
     /// Clears the tree and starts a decision at `state`, with the generator `rng` from now on.
     pub fn start(&mut self, game: &G, state: &G::State, rng: Rng) {
         self.ahead = false;

@@ -28,9 +28,9 @@ mod regret;
 
 pub(super) use expand::{Forced, play_forced};
 
-/// Flag of an edge in [`Path::edges`] that was taken by a tremble: not a visit of its player.
-/// Trees have fewer edges than this bit.
-const TREMBLED: u32 = 1 << 31;
+/// Flag of an edge in [`Path::edges`] that is not a visit of its player: a tremble, or the choice beside
+/// another player's forced playout. Trees have fewer edges than this bit.
+const UNCOUNTED: u32 = 1 << 31;
 
 /// The outcome of a descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,6 +281,10 @@ impl<G: Game> Tree<G> {
     ///
     /// A visit of an exact child gains no information. The edges get the visit and its value is
     /// backed up, but the descent continues at another child that a proof of this node needs.
+    ///
+    /// Beside a forced playout of one of two movers, the choice of the other one is no visit. The forced
+    /// action would otherwise enter the values of the other's actions as if it were likely. Among more
+    /// movers, all visits count, because too few would be left.
     fn step_joint(
         &mut self,
         game: &G,
@@ -290,6 +294,7 @@ impl<G: Game> Tree<G> {
         path: &mut Path,
     ) -> JointStep {
         let first = path.edges.len() as u32;
+        let forced = if node == ROOT { self.forced_mover(current, simulation) } else { None };
         let mut code = 0_u64;
         let mut start = current.first as usize;
         for (index, player) in current.movers.iter().enumerate() {
@@ -298,8 +303,17 @@ impl<G: Game> Tree<G> {
             start += length;
             let trembles =
                 self.config.tremble > 0.0 && self.rng.unit() < f64::from(self.config.tremble);
+            let playout = match forced {
+                Some((mover, edge)) => (mover == index).then_some(edge),
+                None if node == ROOT && current.movers.len() > 2 => {
+                    self.root.below_minimum(player, &self.store.edges[block.clone()])
+                }
+                None => None,
+            };
             let chosen = if self.matching {
                 self.draw(block.clone(), current.visits + current.pending)
+            } else if let Some(edge) = playout {
+                edge
             } else if trembles {
                 self.rng.below(length as u32) as usize
             } else {
@@ -307,8 +321,9 @@ impl<G: Game> Tree<G> {
             };
             let at = block.start + chosen;
             self.joint[player] = Action(self.store.edges[at].action);
-            if trembles {
-                path.edges.push(at as u32 | TREMBLED);
+            let is_visit = playout.is_some() || forced.is_none() && !trembles;
+            if !is_visit {
+                path.edges.push(at as u32 | UNCOUNTED);
             } else {
                 self.charge(at as u32);
                 path.edges.push(at as u32);
@@ -347,7 +362,7 @@ impl<G: Game> Tree<G> {
                 NodeKind::Joint => {
                     let movers = self.store.node(step.node).movers.len();
                     for &edge in path.selected(step, movers) {
-                        if edge & TREMBLED == 0 {
+                        if edge & UNCOUNTED == 0 {
                             self.uncharge(edge);
                         }
                     }

@@ -148,8 +148,9 @@ fn check<G: Game>(
         game.viable(state, seat.player, &mut viable);
         assert_eq!(seat.actions, viable.iter().collect::<Vec<_>>());
         let total: u32 = seat.visits.iter().sum();
-        if config.tremble > 0.0 && decision.seats.len() > 1 {
-            // A tremble is not a visit.
+        let is_uncounted = config.tremble > 0.0 || config.forced_playouts.is_some();
+        if is_uncounted && decision.seats.len() > 1 {
+            // A tremble is not a visit, nor is a choice beside another player's forced playout.
             assert!(inherited != 0 || total <= decision.simulations, "{decision:?}");
         } else if inherited == 0 {
             assert_eq!(total, decision.simulations, "{decision:?}");
@@ -168,12 +169,14 @@ fn check<G: Game>(
         }
         let by_visits = config.gumbel.is_none() && config.simultaneous == Simultaneous::Decoupled;
         // An action without visits is chosen if all visited ones are proven to lose. In a proven
-        // position it may also have lost its visits, because a kept tree drops redirected ones.
+        // position it may also have lost its visits, because a kept tree drops redirected ones. If all
+        // are proven to lose in a position that is not proven, the policy is the prior.
         let mut shares = seat.visits.iter().zip(&seat.policy);
         let is_visited = shares.any(|(&visits, &share)| visits > 0 && share > 0.0);
         let mut visited = seat.visits.iter().zip(&losses).filter(|(visits, _)| **visits > 0);
         let is_refuted = visited.all(|(_, &lost)| lost) || decision.proven;
-        let is_excepted = config.solver && !is_visited && is_refuted;
+        let is_lost = !losses.is_empty() && !losses.contains(&false);
+        let is_excepted = config.solver && (is_lost || !is_visited && is_refuted);
         if total > 0 && !forced && by_visits && !is_excepted {
             assert!(seat.visits[chosen] > 0, "{seat:?}");
             for (&visits, &share) in seat.visits.iter().zip(&seat.policy) {

@@ -5,6 +5,7 @@ mod battlesnake;
 mod cache;
 mod chance;
 mod config;
+mod exploration;
 mod invariants;
 mod kept;
 mod matrix;

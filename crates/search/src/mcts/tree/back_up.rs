@@ -2,7 +2,7 @@
 
 use ouro_game::Game;
 
-use super::{Path, Step, TREMBLED, Tree};
+use super::{Path, Step, Tree, UNCOUNTED};
 use crate::evaluator::Estimate;
 use crate::mcts::node_store::{NONE, NodeKind};
 use crate::mcts::reward_sum::power;
@@ -49,7 +49,7 @@ impl<G: Game> Tree<G> {
                         self.match_regrets(step, edges);
                     }
                     for (&edge, player) in edges.iter().zip(movers.iter()) {
-                        if edge & TREMBLED == 0 {
+                        if edge & UNCOUNTED == 0 {
                             self.credit(edge, player);
                         }
                     }
@@ -114,7 +114,7 @@ impl<G: Game> Tree<G> {
     }
 
     /// The discount factor of the step to `child` for a player; 1 if it is eliminated before the step.
-    pub(super) fn discount_for(&self, node: u32, child: u32, player: usize) -> f64 {
+    pub(in crate::mcts) fn discount_for(&self, node: u32, child: u32, player: usize) -> f64 {
         if self.own_ends && !self.store.node(node).alive.contains(player) {
             return 1.0;
         }

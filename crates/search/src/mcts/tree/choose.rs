@@ -19,8 +19,14 @@ impl<G: Game> Tree<G> {
     #[inline]
     pub(super) fn choose_single(&self, node: u32, current: &Node, simulation: u32) -> ChosenEdge {
         let block = current.first as usize..(current.first + current.count) as usize;
-        let index = self.choose(node, current, block.clone(), 0, current.mover(), simulation);
-        let edge = (block.start + index) as u32;
+        let mover = current.mover();
+        let forced = if node == ROOT {
+            self.root.below_minimum(mover, &self.store.edges[block.clone()])
+        } else {
+            None
+        };
+        let choose = || self.choose(node, current, block.clone(), 0, mover, simulation);
+        let edge = (block.start + forced.unwrap_or_else(choose)) as u32;
         if current.exact_children == 0 || node == ROOT || !self.leads_to_exact(edge) {
             return ChosenEdge { edge, wanted: NONE };
         }
@@ -100,7 +106,24 @@ impl<G: Game> Tree<G> {
         self.store.nodes.get(child as usize).is_some_and(|child| child.is_exact)
     }
 
+    /// The mover of a simultaneous root of two that plays a forced playout in this descent, by its index,
+    /// and the edge, counted within its block. At most one mover does; the movers come first in turn.
+    pub(super) fn forced_mover(&self, current: &Node, simulation: u32) -> Option<(usize, usize)> {
+        if self.root.forced.is_none() || current.movers.len() != 2 {
+            return None;
+        }
+        let first = simulation as usize % 2;
+        [first, 1 - first].into_iter().find_map(|index| {
+            let player = current.movers.iter().nth(index)?;
+            let edges = &self.store.edges[self.store.block(ROOT, index)];
+            Some((index, self.root.below_minimum(player, edges)?))
+        })
+    }
+
     /// The edge, counted within `block`, that the `index`-th mover of a node tries next.
+    ///
+    /// If all its actions are proven to lose and the node is not exact, the actions take turns: the
+    /// values of the other player are then means over all of them.
     #[inline]
     pub(super) fn choose(
         &self,
@@ -115,7 +138,7 @@ impl<G: Game> Tree<G> {
         let edges = &self.store.edges[block];
         let scale = self.scaling.scale();
         if node == ROOT
-            && let Some(chosen) = self.root.choose(index, offset, edges, scale, simulation)
+            && let Some(chosen) = self.root.halving(index, offset, edges, scale, simulation)
         {
             return chosen;
         }
@@ -129,7 +152,11 @@ impl<G: Game> Tree<G> {
                 scale.apply_unseen(self.store.mean(node, player) as f32) - reduction * share.sqrt()
             }
         };
-        scale::best(edges, self.explore(visits), first_play, scale)
+        let best = scale::best(edges, self.explore(visits), first_play, scale);
+        if edges.get(best).is_some_and(|edge| edge.prior == 0.0) {
+            return least_visited_loser(edges).unwrap_or(best);
+        }
+        best
     }
 
     /// `c · √N`.
@@ -146,4 +173,12 @@ impl<G: Game> Tree<G> {
     pub(in crate::mcts) fn visits(edges: &[Edge]) -> u32 {
         edges.iter().map(|edge| edge.visits).sum()
     }
+}
+
+/// The least visited edge, if all are proven to lose.
+#[cold]
+fn least_visited_loser(edges: &[Edge]) -> Option<usize> {
+    let all = edges.iter().all(|edge| edge.prior == 0.0);
+    let least = (0..edges.len()).min_by_key(|&at| edges[at].visits);
+    least.filter(|_| all)
 }

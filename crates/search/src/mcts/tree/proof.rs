@@ -15,7 +15,7 @@
 
 use ouro_game::{Chance, Game};
 
-use super::{Path, Step, TREMBLED, Tree};
+use super::{Path, Step, Tree, UNCOUNTED};
 use crate::mcts::config::Objective;
 use crate::mcts::node_store::{NONE, NodeKind};
 
@@ -191,7 +191,7 @@ impl<G: Game> Tree<G> {
                 continue;
             }
             if sign < 0.0 {
-                let edge = &mut self.store.edges[(edges[index] & !TREMBLED) as usize];
+                let edge = &mut self.store.edges[(edges[index] & !UNCOUNTED) as usize];
                 edge.prior = 0.0;
                 edge.sum = f64::from(value) * f64::from(edge.completed());
             } else {

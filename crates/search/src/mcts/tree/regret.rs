@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use ouro_game::Game;
 
-use super::{Step, TREMBLED, Tree};
+use super::{Step, Tree, UNCOUNTED};
 use crate::mcts::config::Simultaneous;
 use crate::mcts::node_store::{NONE, NodeStore};
 
@@ -85,7 +85,7 @@ impl<G: Game> Tree<G> {
                 radix *= u64::from(length);
             }
             if other != index {
-                code += u64::from((edge & !TREMBLED) - start);
+                code += u64::from((edge & !UNCOUNTED) - start);
             }
             start += length;
         }
