@@ -25,8 +25,8 @@ pub struct Entry {
 pub struct Member {
     /// The weights.
     pub entry: Entry,
-    /// Estimated share of points of the newest weights against this member, 0 to 1; `None` while
-    /// unknown.
+    /// Estimated share of points of the newest weights against this member, 0 to 1, in games that
+    /// rank the two; `None` while unknown.
     pub newest_wins: Option<f64>,
 }
 

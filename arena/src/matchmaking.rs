@@ -14,7 +14,7 @@ use ouro_rating::comparison::expected_share;
 const NARROW: f64 = 10.0;
 
 /// How much the difference of a player to the champion matters, from the expected share of points
-/// between the two: 1 between equals, 0.2 at 500 Elo points, 0.01 at 1,000.
+/// in games that rank the two: 1 between equals, 0.2 at 500 Elo points, 0.01 at 1,000.
 ///
 /// The weight is the information of a game between the two, relative to one between equals.
 /// Without it most games would be spent on `random`, whose large distance no game makes certain.

@@ -9,6 +9,7 @@ use crate::output::Output;
 
 mod backup;
 mod bench;
+mod build;
 mod check;
 mod config;
 mod conform;

@@ -102,6 +102,9 @@ impl Failure {
                 Self::no_input(format_args!("{what}: nothing is there; check the path"))
             }
             io::ErrorKind::InvalidData => Self::data(format_args!("{what}: {error}")),
+            io::ErrorKind::PermissionDenied => {
+                Self::io(format_args!("{what}: {error}; make it readable or name another file"))
+            }
             _ => Self::io(format_args!("{what}: {error}")),
         }
     }

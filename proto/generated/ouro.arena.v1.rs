@@ -239,7 +239,7 @@ pub struct GateScore {
     /// Upper end of the 95 % interval of the share, by seeds.
     #[prost(double, tag = "10")]
     pub score_high: f64,
-    /// Mean difference of the game's own scores; unset with fewer than two seeds.
+    /// Mean difference of the game's own scores; unset while no two seeds differ in it.
     #[prost(double, optional, tag = "11")]
     pub margin: ::core::option::Option<f64>,
     /// Lower end of the margin's 95 % interval.
@@ -582,7 +582,8 @@ pub struct ComparePlayersResponse {
     /// Likelihood of superiority: the probability that the first player is stronger, 0 to 1.
     #[prost(double, tag = "4")]
     pub superiority: f64,
-    /// Expected share of points of the first player, 0 to 1.
+    /// Expected share of points of the first player, 0 to 1. With more than two seats it is the
+    /// probability of being ranked ahead of the second player, among games that rank the two.
     #[prost(double, tag = "5")]
     pub expected_score: f64,
 }
@@ -1784,8 +1785,9 @@ pub struct PoolMember {
     #[prost(message, optional, tag = "1")]
     pub checkpoint: ::core::option::Option<Checkpoint>,
     /// Estimated share of points of the newest weights against this member, 0 to 1, by the ratings.
-    /// Before the newest weights have a rated game, the rating of their nearest rated ancestor is
-    /// used; unset if there is none.
+    /// With more than two seats it is the probability of being ranked ahead of this member, among
+    /// games that rank the two. Before the newest weights have a rated game, the rating of their
+    /// nearest rated ancestor is used; unset if there is none.
     #[prost(double, optional, tag = "2")]
     pub newest_wins: ::core::option::Option<f64>,
 }

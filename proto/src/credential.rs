@@ -32,18 +32,19 @@ impl Credential {
             Self::Text(token) => return Ok(Some(token.clone())),
             Self::File(path) => path,
         };
-        let read = || {
-            if !fs::metadata(path)?.is_file() {
-                return Err(std::io::Error::other("it is not a regular file"));
-            }
-            let mut text = String::new();
-            File::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
-            Ok(text.trim().to_owned())
+        let failed = |problem: &dyn fmt::Display| {
+            format!("token file {} cannot be read: {problem}", path.display())
         };
-        read().map(Some).map_err(|error| {
-            let path = path.display();
-            format!("token file {path} cannot be read: {error}; `ouro token create` writes one")
-        })
+        let unread = |error: std::io::Error| {
+            failed(&format_args!("{error}; `ouro token create` writes one"))
+        };
+        if !fs::metadata(path).map_err(unread)?.is_file() {
+            return Err(failed(&"it is not a regular file; name a file"));
+        }
+        let mut text = String::new();
+        let file = File::open(path).map_err(unread)?;
+        file.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(unread)?;
+        Ok(Some(text.trim().to_owned()))
     }
 }
 
@@ -97,6 +98,7 @@ mod tests {
         }
         fs::write(&path, "a\nb").unwrap();
         assert!(sent(&mut file).is_err());
-        assert!(sent(&mut Credential::File(folder.path().to_owned())).is_err());
+        let error = sent(&mut Credential::File(folder.path().to_owned())).unwrap_err();
+        assert!(error.ends_with(": it is not a regular file; name a file"), "{error}");
     }
 }

@@ -40,9 +40,10 @@ pub struct PoolSnapshot {
 pub struct PoolMember {
     /// The weights.
     pub checkpoint: Checkpoint,
-    /// Estimated share of points of the newest weights against this member, 0 to 1. Before the
-    /// newest weights have a rated game, the rating of their nearest rated ancestor is used;
-    /// `None` if there is none.
+    /// Estimated share of points of the newest weights against this member, 0 to 1. With more than
+    /// two seats it is the probability of being ranked ahead of this member, among games that rank
+    /// the two. Before the newest weights have a rated game, the rating of their nearest rated
+    /// ancestor is used; `None` if there is none.
     pub newest_wins: Option<f64>,
 }
 

@@ -166,6 +166,7 @@ fn compare(
         elo_low: difference.elo.low,
         elo_high: difference.elo.high,
         superiority: difference.superiority,
+        // Above two seats, a game ranks two players unless both share the last place.
         expected_score: difference.share,
     })
 }

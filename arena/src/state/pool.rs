@@ -71,7 +71,9 @@ impl PoolState {
                     if !ratings.is_rated(&member) {
                         return None;
                     }
-                    // Without its interval, the estimate needs no sparse solve per member.
+                    // The share in games that rank the two: with more than two seats, players that
+                    // share the last place were not ranked. Without its interval, the estimate needs
+                    // no sparse solve per member.
                     Some(expected_share(ratings.elo(newest)? - ratings.elo(&member)?))
                 });
                 PoolMember { checkpoint, newest_wins }

@@ -38,6 +38,9 @@ pub(super) fn newest(
 
 /// Matches as a table, labelled by the element `title`.
 pub(super) fn table(rows: &[(MatchInfo, MatchSums)], title: &str) -> Markup {
+    // All matches of a run have the same number of seats.
+    let compares = rows.iter().any(|(info, _)| info.shape.opponents() > 1);
+    let heading = if compares { "Comparisons ahead, level, behind" } else { "Won, drawn, lost" };
     html! {
         div.wide tabindex="0" role="region" aria-labelledby=(title) { table {
             thead { tr {
@@ -45,7 +48,7 @@ pub(super) fn table(rows: &[(MatchInfo, MatchSums)], title: &str) -> Markup {
                 th scope="col" { "Players" }
                 th scope="col" { "Purpose" }
                 th scope="col" { "Games" }
-                th scope="col" { "Won, drawn, lost" }
+                th scope="col" { (heading) }
                 th scope="col" { "Points" }
             } }
             tbody { @for (info, sums) in rows {
@@ -105,7 +108,7 @@ pub(super) async fn show(
         let known = state.matches().index().get(number).cloned();
         let (info, sums) = known.ok_or(CallError::NoMatch(number))?;
         let keys = state.store().game_keys(number)?;
-        let (score, share) = (sums.score(), sums.share());
+        let share = sums.share();
         let title = format!("{} against {}", info.key.first, info.key.second);
         let seats = info.shape.seats;
         let content = html! {
@@ -119,9 +122,8 @@ pub(super) async fn show(
             } @else {
                 p {
                     (info.key.first) " took " (percent(share.value)) " of the points over "
-                    (sums.games) " games: " (score.wins) " won, " (score.draws) " drawn, "
-                    (score.losses) " lost; 95 % interval " (percent(share.low)) " to "
-                    (percent(share.high)) "."
+                    (sums.games) " games: " (info.shape.in_words(sums.score()))
+                    "; 95 % interval " (percent(share.low)) " to " (percent(share.high)) "."
                 }
             }
             h2 { "Games" }
@@ -146,4 +148,36 @@ pub(super) async fn show(
         Ok(page(&title, content))
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_rating::{ClusterShape, Ranking};
+
+    use super::*;
+    use crate::player_id::{MatchKey, PlayerId};
+
+    /// The table of one match with one game, which the first player won.
+    fn table_of(seats: u32) -> String {
+        let info = MatchInfo {
+            number: 0,
+            key: MatchKey::gate(ouro_net::Generation(1), PlayerId::random()),
+            shape: ClusterShape { seats },
+            rule: None,
+            player: String::new(),
+            opened_at: 0.0,
+        };
+        let ranking = Ranking::new(1.0, &vec![-1.0; seats as usize - 1]);
+        let rankings = [(ranking, 1)].into();
+        let sums = MatchSums { games: 1, rankings, ..MatchSums::default() };
+        table(&[(info, sums)], "title").into_string()
+    }
+
+    #[test]
+    fn above_two_seats_the_table_counts_comparisons_not_games() {
+        let (two, four) = (table_of(2), table_of(4));
+        assert!(two.contains("Won, drawn, lost") && two.contains("1 · 0 · 0"), "{two}");
+        assert!(four.contains("Comparisons ahead") && four.contains("3 · 0 · 0"), "{four}");
+        assert!(!four.contains("Won, drawn, lost"), "{four}");
+    }
 }

@@ -7,17 +7,17 @@
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use ouro_service::files::read_regular;
+use ouro_service::files::check_regular;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 
-/// Largest file that is read, in bytes.
-const LARGEST: u64 = 1 << 30;
+/// Longest line that is read, in bytes. The first line has the names of all players and the whole game.
+const LONGEST_LINE: u64 = 16 << 20;
 
 /// What a file is for, in errors.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,10 @@ pub(super) struct Purpose {
 }
 
 /// The first line of a file: the settings of its run.
-pub(super) trait FirstLine: Serialize + DeserializeOwned + PartialEq {
-    /// Whether a file that starts with `found` is of a run with these settings.
-    fn accepts(&self, found: &Self) -> bool {
-        self == found
-    }
+pub(super) trait FirstLine: Clone + Serialize + DeserializeOwned + PartialEq {
+    /// These settings, with those of `found` in which the runs of one file may differ. A file that starts
+    /// with `found` is of a run with these settings if the result equals `found`.
+    fn allowing(&self, found: &Self) -> Self;
 }
 
 /// What lines are written to, at its end.
@@ -61,7 +60,8 @@ pub(super) struct LineFile<F = File> {
 }
 
 impl LineFile {
-    /// Opens the file of a run, or starts one. Returns the lines after that with the settings.
+    /// Opens the file of a run, or starts one. Returns its first line, which has the settings, and the
+    /// lines after it.
     ///
     /// `check` refuses a line with the reason. Its first argument is the index of the line among those
     /// returned.
@@ -70,7 +70,7 @@ impl LineFile {
         header: &H,
         purpose: Purpose,
         check: impl Fn(usize, &L) -> Result<(), String>,
-    ) -> Result<(Self, Vec<L>), Failure>
+    ) -> Result<(Self, H, Vec<L>), Failure>
     where
         H: FirstLine,
         L: DeserializeOwned,
@@ -92,32 +92,36 @@ impl LineFile {
             ))
         };
         let failed = |error: io::Error| write_failed(path, purpose, &error);
-        let read = || match read_regular(path, LARGEST) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::read(path.display(), &error)),
+        let unread = |error: io::Error| match error.kind() {
+            io::ErrorKind::FileTooLarge => {
+                Failure::data(format_args!("{}: {error}; {}", path.display(), purpose.remedy))
+            }
+            _ => Failure::read(path.display(), &error),
         };
-        // Read before it is opened, because opening what is not a file could block. Read again once it is
-        // locked, because another process may have added to it.
-        let is_new = read()?.is_none();
-        let opened = OpenOptions::new().append(true).create(is_new).open(path);
+        // The type of the file is checked before the file is opened, because opening a named pipe could
+        // block. The lines are read once the file is locked, because another process may add lines.
+        let is_new = match check_regular(path) {
+            Ok(()) => false,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(unread(error)),
+        };
+        let opened = OpenOptions::new().read(true).append(true).create(is_new).open(path);
         let file = locked(opened.map_err(failed)?, path)?;
-        let bytes = read()?.unwrap_or_default();
-        let text = String::from_utf8(bytes).map_err(|_| foreign(&"it is not text"))?;
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        if whole.is_empty() && !text.is_empty() {
+        let mut lines = Lines::new(BufReader::new(&file));
+        let mut first = header.clone();
+        if let Some(text) = lines.next_line().map_err(unread)? {
+            first = serde_json::from_slice(text).map_err(|error| foreign(&error))?;
+            let wanted = header.allowing(&first);
+            if wanted != first {
+                return Err(foreign(&format_args!("it has {}", difference(&first, &wanted))));
+            }
+        } else if file.metadata().map_err(unread)?.len() > 0 {
             return Err(foreign(&"it has no complete line"));
         }
-        let mut lines = whole.lines();
-        if let Some(first) = lines.next() {
-            let found: H = serde_json::from_str(first).map_err(|error| foreign(&error))?;
-            if !header.accepts(&found) {
-                return Err(foreign(&format_args!("it has {}", difference(&found, header))));
-            }
-        }
         let mut results = Vec::new();
-        for (number, text) in lines.enumerate() {
-            let line: L = serde_json::from_str(text).map_err(|error| {
+        while let Some(text) = lines.next_line().map_err(unread)? {
+            let number = results.len();
+            let line: L = serde_json::from_slice(text).map_err(|error| {
                 // The error counts lines within this one.
                 let text = error.to_string();
                 let problem = text.rsplit_once(" at line ").map_or(&*text, |(problem, _)| problem);
@@ -126,13 +130,14 @@ impl LineFile {
             check(number, &line).map_err(|problem| damaged(number, &problem))?;
             results.push(line);
         }
-        let length = whole.len() as u64;
+        let length = lines.length;
+        drop(lines);
         file.set_len(length).map_err(failed)?;
         let mut opened = Self { path: path.to_owned(), file, purpose, length, failed: None };
-        if whole.is_empty() {
+        if length == 0 {
             opened.append(header)?;
         }
-        Ok((opened, results))
+        Ok((opened, first, results))
     }
 }
 
@@ -153,6 +158,39 @@ impl<F: LineStore> LineFile<F> {
         }
         self.length += text.len() as u64;
         Ok(())
+    }
+}
+
+/// The complete lines of a file, read one at a time: a long match has gigabytes of them.
+struct Lines<R> {
+    reader: R,
+    /// The last line, with its end.
+    line: Vec<u8>,
+    /// Number of complete lines so far.
+    count: u64,
+    /// Their length, in bytes.
+    length: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, line: Vec::new(), count: 0, length: 0 }
+    }
+
+    /// The next line, without its end; `None` if no complete line follows.
+    fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
+        self.reader.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut self.line)?;
+        let Some((b'\n', line)) = self.line.split_last() else {
+            if self.line.len() as u64 <= LONGEST_LINE {
+                return Ok(None);
+            }
+            let text = format!("line {} has more than {LONGEST_LINE} bytes", self.count + 1);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        };
+        self.count += 1;
+        self.length += line.len() as u64 + 1;
+        Ok(Some(line))
     }
 }
 
@@ -195,12 +233,18 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct Header {
         version: u32,
+        /// Files of any author are accepted.
+        author: String,
     }
 
-    impl FirstLine for Header {}
+    impl FirstLine for Header {
+        fn allowing(&self, found: &Self) -> Self {
+            Self { author: found.author.clone(), ..self.clone() }
+        }
+    }
 
     /// A file on a disk with space for `room` more bytes.
     struct FullDisk {
@@ -233,11 +277,44 @@ mod tests {
         }
     }
 
-    fn open(path: &Path) -> (LineFile, Vec<String>) {
+    type Opened = Result<(LineFile, Header, Vec<String>), Failure>;
+
+    fn open_as(version: u32, author: &str, path: &Path) -> Opened {
         let purpose =
             Purpose { is: "a file of this test", remedy: "name another file with --file" };
-        let header = Header { version: 1 };
-        LineFile::open(path, &header, purpose, |_, _: &String| Ok(())).expect("it is ours")
+        let header = Header { version, author: author.to_owned() };
+        LineFile::open(path, &header, purpose, |_, _: &String| Ok(()))
+    }
+
+    fn open(path: &Path) -> (LineFile, Vec<String>) {
+        let (file, _, lines) = open_as(1, "a", path).expect("it is ours");
+        (file, lines)
+    }
+
+    #[test]
+    fn lines_are_read_one_at_a_time_up_to_the_last_complete_one() {
+        let mut lines = Lines::new(&b"one\n\nthree\nhalf"[..]);
+        for expected in ["one", "", "three"] {
+            let line = lines.next_line().expect("memory can be read");
+            assert_eq!(line, Some(expected.as_bytes()));
+        }
+        assert_eq!(lines.next_line().expect("memory can be read"), None);
+        assert_eq!((lines.count, lines.length), (3, 11));
+        // A line without an end is not read into memory.
+        let mut lines = Lines::new(BufReader::new(io::repeat(b'x')));
+        let error = lines.next_line().expect_err("it has no end");
+        assert_eq!(error.to_string(), "line 1 has more than 16777216 bytes");
+    }
+
+    #[test]
+    fn runs_of_one_file_may_differ_in_what_the_first_line_allows() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("lines");
+        open(&path).0.append(&"first").expect("there is space");
+        let (_, first, lines) = open_as(1, "b", &path).expect("any author is accepted");
+        assert_eq!((first.author.as_str(), lines), ("a", vec!["first".to_owned()]));
+        let refused = open_as(2, "b", &path).expect_err("it has another version");
+        assert!(format!("{refused:?}").contains("it has version = 1, not 2"), "{refused:?}");
     }
 
     #[test]
@@ -259,7 +336,8 @@ mod tests {
             drop(lines);
             let end = if truncates { "" } else { "\"longer th" };
             let text = fs::read_to_string(&path).expect("text");
-            assert_eq!(text, format!("{{\"version\":1}}\n\"first\"\n{end}"));
+            let first = "{\"version\":1,\"author\":\"a\"}";
+            assert_eq!(text, format!("{first}\n\"first\"\n{end}"));
             let (mut reopened, lines) = open(&path);
             assert_eq!(lines, ["first"]);
             reopened.append(&"second").expect("there is space");

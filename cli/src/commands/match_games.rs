@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ouro_game::record::MAX_PLIES;
 use ouro_game::{Game, GameConfig, GameRecord, GameVisitor};
 use ouro_players::{BuildContext, Player, by_name};
 
@@ -34,6 +36,8 @@ mod report;
 mod saved;
 pub(super) mod schedule;
 mod sums;
+#[cfg(test)]
+mod testing;
 mod timed;
 
 /// What the file of `--save` is for.
@@ -70,7 +74,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
     /// Plies after which a game is cut short and counts as it stands.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_PLIES as u64))]
     pub(super) max_plies: usize,
     /// Write the longest game here, for `ouro show`; compressed if it ends in `.gz`. Only a game that this
     /// process plays counts.

@@ -12,13 +12,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ouro_game::record::MAX_PLIES;
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
 use ouro_players::{BuildContext, PairedGame, Player, by_name, pairs};
 
 use self::option::{Bounds, Tuned};
 use self::path::{Header, Line};
 use self::summary::{Row, Summary};
+use super::build;
 use super::entrants::{self, Engines};
 use super::game_argument;
 use super::match_games::{self, play, schedule};
@@ -73,7 +76,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Plies after which a game is cut short and counts as it stands.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_PLIES as u64))]
     max_plies: usize,
     /// File of the path, one line of JSON for each iteration. The games of the match at the end are
     /// kept in FILE.check; a new path renames that to FILE.check.old.
@@ -113,6 +116,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         seed: *seed,
         max_plies: *max_plies,
         weights: entrants::hashes(&engines)?,
+        build: build::own(),
     };
     let run = Run { arguments, engines: &engines, tuned: &tuned, header: &header, output };
     let (end, check_games) = game.visit(run).map_err(Failure::usage)??;
@@ -167,7 +171,7 @@ impl GameVisitor for Run<'_> {
         for point in tuned.corners().iter().chain([&tuned.start, &first.plus, &first.minus]) {
             sides.players(&[tuned.name(point)])?;
         }
-        let (mut file, last) = path::open(&arguments.path, header)?;
+        let path::Opened { mut file, last, build } = path::open(&arguments.path, header)?;
         let (done, values) = match last {
             Some(Line { iteration, values, .. }) => (iteration, values),
             None => (0, tuned.start.clone()),
@@ -184,7 +188,8 @@ impl GameVisitor for Run<'_> {
             let result =
                 if pair[0] == pair[1] { 0.0 } else { sides.compare(&pair, tuner.done())? };
             tuner.learn(result);
-            let line = Line { iteration: tuner.done(), result, values: tuner.values().to_vec() };
+            let (iteration, values) = (tuner.done(), tuner.values().to_vec());
+            let line = Line { iteration, result, values, build: build.clone() };
             file.append(&line)?;
             bar.inc(1);
             let every = header.iterations.div_ceil(ROWS);

@@ -187,6 +187,7 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         (&["match", "random", "random", "--game", "tic_tac_toe", "--games", "3"], 64, "even"),
         (&["match", "random", "random", "--game", "battlesnake", "--games", "2"], 64, "4 seats"),
         (&["match", "random", "--game", "tic_tac_toe"], 64, "at least two"),
+        (&["match", "random", "random", "--max-plies", "0"], 64, "0 is not in 1..=1048576"),
         (&["match", "net{weights=none.safetensors}", "random"], 66, "none.safetensors"),
         (&["match", "net{weights=Cargo.toml}", "random"], 65, "Cargo.toml"),
         (&["match", "net{weights=gone}", "random"], 66, "gone: no weights are there; name a file"),
@@ -215,8 +216,65 @@ fn more_players_than_seats_are_rated_and_more_seats_than_players_are_filled() {
     let report = play(&["random", "random", "--game", "battlesnake", "--games", "40"]);
     let entrant = &report["entrants"][0];
     assert_eq!((&entrant["seats"], &entrant["expected"]), (&40.into(), &0.25.into()));
-    // Each game compares the first with the three others.
-    assert_eq!(report["pairings"][0]["games"], 120);
+    // Each game compares the first player with three others, except those that share the last place
+    // with it.
+    let pairing = &report["pairings"][0];
+    assert_eq!(pairing["games"], 40);
+    let counts = ["wins", "draws", "losses"].map(|count| pairing[count].as_u64().expect("a count"));
+    assert!((40..=120).contains(&counts.iter().sum::<u64>()), "{report}");
+
+    let text = ouro(&["match", "random", "random", "--game", "battlesnake", "--games", "40"]);
+    let text = text.success();
+    let [ahead, level, behind] = counts;
+    let expected = format!(
+        "random against random#2\n  ahead in {ahead} comparisons, level in {level}, behind in \
+         {behind}, of 40 games; "
+    );
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn games_of_another_build_are_named_and_those_of_earlier_versions_are_not() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("match.jsonl");
+    let save = ["--save", path.to_str().expect("a temporary path is text")];
+    let expected = report(&ouro(&RANDOM_DUEL));
+    let run = |text: &str| {
+        fs::write(&path, text).expect("it is written");
+        let played = ouro(&[&RANDOM_DUEL[..], &save].concat());
+        assert_eq!(report(&played), expected);
+        (played.stderr, fs::read_to_string(&path).expect("it is saved"))
+    };
+    let warned = |stderr: &str, part: &str| {
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        for part in ["match.jsonl", "another build", part, "name another file with --save"] {
+            assert!(stderr.contains(part), "{part:?} is not in {stderr:?}");
+        }
+    };
+    let mut short = RANDOM_DUEL;
+    short[6] = "60";
+    report(&ouro(&[&short[..], &save].concat()));
+    let text = fs::read_to_string(&path).expect("it is saved");
+    let (header, games) = text.split_once('\n').expect("it has games");
+    let mut header: Value = serde_json::from_str(header).expect("JSON");
+    let own = header["build"].as_str().expect("it names the build").to_owned();
+    assert_eq!(own.len(), 64);
+
+    // As if another build had played the games: this one names itself in the lines that it adds.
+    let other = "0".repeat(64);
+    let (stderr, mixed) = run(&text.replacen(&own, &other, 1));
+    warned(&stderr, "60 of its 60 games");
+    assert_eq!(mixed.matches(&own).count(), 140);
+    // As if the other build had continued a match of this one.
+    let swapped = mixed.replace(&own, "@").replace(&other, &own).replace('@', &other);
+    let (stderr, same) = run(&swapped);
+    warned(&stderr, "140 of its 200 games");
+    assert_eq!(same, swapped);
+    // A file of an earlier version names no build.
+    header.as_object_mut().expect("an object").remove("build");
+    let (stderr, continued) = run(&format!("{header}\n{games}"));
+    assert_eq!(stderr, "");
+    assert_eq!(continued.matches(&own).count(), 140);
 }
 
 #[test]

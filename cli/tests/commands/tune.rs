@@ -108,6 +108,29 @@ fn the_match_at_the_end_is_kept_and_continues_when_it_was_interrupted() {
 }
 
 #[test]
+fn iterations_of_another_build_are_named() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("tune.jsonl");
+    tune(&path, &["--check-games", "0"]).success();
+    let whole = fs::read_to_string(&path).expect("it was written");
+    let header: Value =
+        serde_json::from_str(whole.lines().next().expect("a header")).expect("JSON");
+    let own = header["build"].as_str().expect("it names the build");
+    // As if another build had been interrupted after half of the iterations.
+    let half: String = whole.split_inclusive('\n').take(4).collect();
+    let other = half.replacen(own, &"0".repeat(64), 1);
+    fs::write(&path, &other).expect("there is space");
+    let continued = tune(&path, &["--check-games", "0"]);
+    assert_eq!(continued.code, Some(0), "{}", continued.stderr);
+    assert_eq!(continued.stderr.lines().count(), 1, "{}", continued.stderr);
+    for part in ["tune.jsonl", "another build", "3 of its 3 iterations", "--path"] {
+        assert!(continued.stderr.contains(part), "{}", continued.stderr);
+    }
+    let text = fs::read_to_string(&path).expect("it was written");
+    assert!(text.starts_with(&other) && text.matches(own).count() == 3, "{text}");
+}
+
+#[test]
 fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("tune.jsonl");
@@ -122,6 +145,7 @@ fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
     for (arguments, parts) in [
         (&["lead in 0..20", "--games", "3"][..], ["--games is 3", "even"]),
         (&["lead in 0..20", "--games", "0"], ["--games is 0", "even"]),
+        (&["lead in 0..20", "--max-plies", "0"], ["--max-plies", "0 is not in 1..=1048576"]),
         (
             &["lead in 0..20", "--iterations", "1", "--check-games", "3"],
             ["--check-games is 3", "even"],

@@ -67,7 +67,8 @@ impl EngineBench {
         calls
     }
 
-    /// Measures microseconds per position: the median of `rounds` rounds of about `least` or more.
+    /// Measures microseconds per position: the median of `rounds` rounds of about `least` or more. The
+    /// median of an even number of rounds is the mean of the two in the middle.
     pub fn microseconds(
         &mut self,
         rounds: usize,
@@ -77,7 +78,9 @@ impl EngineBench {
         let calls = self.calls_for(least, now);
         let mut times: Vec<Duration> = (0..rounds.max(1)).map(|_| self.time(calls, now)).collect();
         times.sort_unstable();
-        times[times.len() / 2].as_secs_f64() * 1e6 / (calls * self.batch().max(1)) as f64
+        let middle = [(times.len() - 1) / 2, times.len() / 2];
+        let [low, high] = middle.map(|index| times[index].as_secs_f64());
+        f64::midpoint(low, high) * 1e6 / (calls * self.batch().max(1)) as f64
     }
 }
 
@@ -112,6 +115,9 @@ mod tests {
         // Rounds of 1, 2, 3, 4 ms find 8 calls; then 5, 6 and 7 ms.
         let figure = bench.microseconds(3, Duration::from_millis(4), &mut now);
         assert!((figure - 6_000.0 / (8.0 * 4.0)).abs() < 1e-9, "{figure}");
+        // One call is long enough now, after 8 ms; then 9, 10, 11 and 12 ms.
+        let figure = bench.microseconds(4, Duration::from_millis(4), &mut now);
+        assert!((figure - 10_500.0 / 4.0).abs() < 1e-9, "{figure}");
     }
 
     #[test]

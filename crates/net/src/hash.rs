@@ -1,6 +1,7 @@
 //! Content hashes: weights files are named by the SHA-256 of their bytes.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,20 @@ impl ContentHash {
     /// The hash of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The hash of all bytes of a reader, which need not fit into memory.
+    pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(count) => hasher.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// A finished SHA-256 digest, for content that is hashed piece by piece.
@@ -99,6 +114,15 @@ mod tests {
             ContentHash::of(b"abc").to_string(),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
+    }
+
+    #[test]
+    fn a_reader_has_the_hash_of_its_bytes() {
+        for length in [0, 1, (1 << 16) - 1, 1 << 16, 200_000] {
+            let bytes: Vec<u8> = (0..length).map(|index| index as u8).collect();
+            let hash = ContentHash::of_reader(&bytes[..]).unwrap();
+            assert_eq!(hash, ContentHash::of(&bytes), "{length}");
+        }
     }
 
     #[test]

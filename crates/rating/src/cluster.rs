@@ -181,12 +181,27 @@ impl ClusterShape {
         2 * self.games() * self.opponents()
     }
 
-    /// Name of the clusters in a sentence.
-    pub fn noun(self) -> &'static str {
-        match self.seats {
-            0 | 1 => "seeds played by both",
-            2 => "pairs with seats swapped",
+    /// Name of `count` clusters in a sentence.
+    pub fn noun(self, count: u32) -> &'static str {
+        match (self.seats, count) {
+            (0 | 1, 1) => "seed played by both",
+            (0 | 1, _) => "seeds played by both",
+            (2, 1) => "pair with seats swapped",
+            (2, _) => "pairs with seats swapped",
+            (_, 1) => "round of all seats",
             _ => "rounds of all seats",
+        }
+    }
+
+    /// A score in words. Above two seats it counts comparisons: a game has one with each opponent.
+    pub fn in_words(self, score: Score) -> String {
+        let Score { wins, draws, losses } = score;
+        if self.opponents() > 1 {
+            format!(
+                "ahead in {wins} comparisons with opponents, level in {draws}, behind in {losses}"
+            )
+        } else {
+            format!("{wins} won, {draws} drawn, {losses} lost")
         }
     }
 }
@@ -229,6 +244,18 @@ mod tests {
         assert_eq!(shape(16).unwrap(), ClusterShape { seats: 16 });
         let error = shape(4_294_967_295).unwrap_err().to_string();
         assert!(error.contains("seats is 4294967295; a game has at most 16"), "{error}");
+    }
+
+    #[test]
+    fn a_score_counts_games_of_two_and_comparisons_above() {
+        let score = Score { wins: 12, draws: 1, losses: 0 };
+        let of = |seats| ClusterShape { seats }.in_words(score);
+        assert_eq!([of(1), of(2)], ["12 won, 1 drawn, 0 lost"; 2]);
+        let text = "ahead in 12 comparisons with opponents, level in 1, behind in 0";
+        assert_eq!([of(3), of(4)], [text; 2]);
+        let noun = |seats, count| ClusterShape { seats }.noun(count);
+        assert_eq!((noun(4, 1), noun(4, 2)), ("round of all seats", "rounds of all seats"));
+        assert_eq!(noun(2, 0), "pairs with seats swapped");
     }
 
     #[test]

@@ -36,7 +36,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{ClusterResult, ClusterShape, DistinctGames};
-use crate::interval::Mean;
+use crate::interval::{Estimate, Mean};
 use crate::score::Score;
 
 mod config;
@@ -186,7 +186,7 @@ impl Gate {
             // The mean over clusters and the share of points may differ by rounding.
             low: share.low.min(self.score.share()),
             high: share.high.max(self.score.share()),
-            margin: (self.counted > 1).then(|| self.margins.estimate()),
+            margin: Some(self.margins.estimate()).filter(Estimate::is_bounded),
             sprt,
             ruling: self.ruling,
         }

@@ -24,8 +24,8 @@
 //! **Elo.** The anchor has 0. The scale makes a difference of log-strengths predict, near equality,
 //! the same share of points as the logistic curve of Elo: `400 / ln 10` Elo points per unit, divided
 //! by `1 + δ/2`, where `δ` is the weight of draws (as in Bayeselo). Intervals are 95 % intervals of
-//! the difference to the anchor, from the inverse of the Fisher information with the weights of
-//! ties taken as known.
+//! the difference to the anchor, from the inverse of the Fisher information of the strengths and the
+//! weights of ties together. The error of `δ` counts twice: it moves the strengths and the scale.
 
 use crate::cluster::Ranking;
 use crate::comparison::expected_share;
@@ -146,7 +146,8 @@ pub struct RatingDifference {
     pub elo: Estimate,
     /// Probability that the first player is the stronger one.
     pub superiority: f64,
-    /// Share of points that the first player is expected to take.
+    /// Probability that the first player finishes ahead of the second in a game that ranks the two, a
+    /// draw counting half. With two seats, its expected share of points.
     pub share: f64,
 }
 
@@ -208,10 +209,14 @@ impl Ratings {
         self.players.number(name).map(|index| self.solution.strength[index])
     }
 
+    /// The weight `δ` of draws between two.
+    fn draw_weight(&self) -> f64 {
+        self.solution.ties.get(2).copied().unwrap_or(0.0)
+    }
+
     /// Elo points per unit of log-strength.
     fn scale(&self) -> f64 {
-        let draws = self.solution.ties.get(2).copied().unwrap_or(0.0);
-        ELO / (1.0 + draws / 2.0)
+        ELO / (1.0 + self.draw_weight() / 2.0)
     }
 
     /// Whether a player has a rated game.
@@ -233,20 +238,14 @@ impl Ratings {
         let variance: Vec<f64> = std::iter::once(0.0).chain(variance).collect();
         let champion = champion.and_then(|name| self.players.number(name));
         let to_champion = champion.map(|champion| self.differences(champion, &variance));
-        let scale = self.scale();
-        let estimate = |difference: f64, variance: f64| {
-            let (value, margin) = (difference * scale, Z_95 * variance.sqrt() * scale);
-            Estimate { value, low: value - margin, high: value + margin }
-        };
         let names = self.players.names();
         let rated = (0..names.len()).filter(|&player| self.played[player].0 > 0);
         let row = |player: usize| {
-            let elo = estimate(self.solution.strength[player], variance[player]);
+            let elo = self.estimate([player, 0], variance[player]);
             let (games, score) = self.played[player];
-            let to_champion = to_champion.as_ref().map(|differences| {
-                let (difference, variance) = differences[player];
-                estimate(difference, variance)
-            });
+            let to_champion = champion
+                .zip(to_champion.as_ref())
+                .map(|(champion, variances)| self.estimate([player, champion], variances[player]));
             let (elo, elo_low, elo_high) = (elo.value, elo.low, elo.high);
             let (player, score) = (names[player].clone(), score.share());
             Rating { player, elo, elo_low, elo_high, games, score, to_champion }
@@ -257,27 +256,48 @@ impl Ratings {
         RatingTable { ratings, anchor: names[0].clone(), champion, games: self.games }
     }
 
-    /// The difference of each log-strength to that of one player, with its variance. `variance` is
-    /// that of each log-strength.
+    /// The Elo difference between two players. `variance` is that of the difference between their
+    /// log-strengths for known weights of ties.
+    fn estimate(&self, [a, b]: [usize; 2], variance: f64) -> Estimate {
+        let strength = &self.solution.strength;
+        let difference = strength[a] - strength[b];
+        let draws = self.draw_weight();
+        // Per unit of the logarithm of δ, the scale decreases by δ / (2 + δ) of itself.
+        let ties = self.tie_variance([a, b], difference * draws / (2.0 + draws));
+        let value = difference * self.scale();
+        let margin = Z_95 * (variance + ties).sqrt() * self.scale();
+        Estimate { value, low: value - margin, high: value + margin }
+    }
+
+    /// What the error of the weights of ties adds to the variance of the difference between two
+    /// log-strengths, which the scale of Elo decreases by `rescaled` per unit of the logarithm of `δ`.
+    fn tie_variance(&self, [a, b]: [usize; 2], rescaled: f64) -> f64 {
+        if a == b {
+            return 0.0;
+        }
+        let error = self.solution.tie_error.as_ref();
+        error.map_or(f64::INFINITY, |error| error.variance([a, b], rescaled))
+    }
+
+    /// The variance of the difference of each log-strength to that of one player, for known weights
+    /// of ties. `variance` is that of each log-strength.
     ///
     /// One column of the covariance matrix suffices for all players.
-    fn differences(&self, champion: usize, variance: &[f64]) -> Vec<(f64, f64)> {
+    fn differences(&self, champion: usize, variance: &[f64]) -> Vec<f64> {
         let mut column = vec![0.0; self.players.len()];
         if let Some((factor, row)) = self.solution.factor.as_ref().zip(champion.checked_sub(1)) {
             let mut unit = vec![0.0; self.players.len() - 1];
             unit[row] = 1.0;
             column.splice(1.., factor.solve(&unit));
         }
-        let strength = &self.solution.strength;
         let difference = |player: usize| {
             // Exactly 0: the two variances and the covariance differ by rounding.
             if player == champion {
-                return (0.0, 0.0);
+                return 0.0;
             }
-            let sum = variance[player] + variance[champion] - 2.0 * column[player];
-            (strength[player] - strength[champion], sum.max(0.0))
+            (variance[player] + variance[champion] - 2.0 * column[player]).max(0.0)
         };
-        (0..strength.len()).map(difference).collect()
+        (0..column.len()).map(difference).collect()
     }
 
     /// The difference between two players; `None` if one of them has neither played nor been
@@ -286,19 +306,20 @@ impl Ratings {
         let (a, b) = (self.players.number(first)?, self.players.number(second)?);
         let covariances = self.covariances(a, b, &[a, b]);
         let difference = self.solution.strength[a] - self.solution.strength[b];
-        let deviation = (covariances[0] - covariances[1]).max(0.0).sqrt();
+        let variance = (covariances[0] - covariances[1]).max(0.0);
         let superiority = if difference == 0.0 {
             0.5
         } else {
+            // The scale of Elo does not change who is stronger.
+            let deviation = (variance + self.tie_variance([a, b], 0.0)).sqrt();
             0.5 * libm::erfc(-difference / deviation / std::f64::consts::SQRT_2)
         };
-        let value = difference * self.scale();
-        let margin = Z_95 * deviation * self.scale();
-        let elo = Estimate { value, low: value - margin, high: value + margin };
-        Some(RatingDifference { elo, superiority, share: expected_share(value) })
+        let elo = self.estimate([a, b], variance);
+        Some(RatingDifference { elo, superiority, share: expected_share(elo.value) })
     }
 
-    /// Covariances of the log-strengths of `wanted` with the difference of two.
+    /// Covariances of the log-strengths of `wanted` with the difference of two, for known weights of
+    /// ties.
     fn covariances(&self, a: usize, b: usize, wanted: &[usize]) -> Vec<f64> {
         // The anchor is fixed and has no row.
         let row = |player: usize| player.checked_sub(1);

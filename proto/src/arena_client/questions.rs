@@ -17,7 +17,8 @@ pub struct PlayerComparison {
     pub elo: [f64; 3],
     /// Probability that the first player is stronger.
     pub superiority: f64,
-    /// Expected share of points of the first player.
+    /// Expected share of points of the first player. With more than two seats it is the probability of
+    /// being ranked ahead of the second player, among games that rank the two.
     pub expected_score: f64,
 }
 

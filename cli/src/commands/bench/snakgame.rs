@@ -23,7 +23,8 @@ use crate::output::Output;
 /// Compare the strategies of SNAKGAME: score, share of the one-snake bound, seconds for each game.
 ///
 /// Every strategy plays each seed against Chef on square boards with 4 % blocked cells. The ratio to
-/// the editorial's method is that of the sums of scores, with a 95 % interval over seeds.
+/// the editorial's method is that of the sums of scores, with a 95 % interval over seeds. A dash stands
+/// for the interval of a single seed, and of the editorial's method itself.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Strategies to compare; all if none is named.
@@ -48,7 +49,7 @@ struct Row {
     mean_snakes: f64,
     /// Wall-clock seconds for each game on one core.
     seconds: Spread,
-    /// Ratio of scores to the editorial's method on the same seeds.
+    /// Ratio of scores to the editorial's method on the same seeds. Infinite ends are `null` in JSON.
     to_editorial: Estimate,
 }
 
@@ -134,15 +135,38 @@ impl Display for Report {
         )?;
         for row in &self.rows {
             let Row { strategy, side, mean_score, share_of_bound, mean_snakes, seconds, .. } = row;
-            let Estimate { value, low, high } = row.to_editorial;
             writeln!(
                 f,
-                "{strategy:12} {side:>5} {:>9.3} {share_of_bound:>6.3} {mean_snakes:>8.1} {:>8.2} {:>8.2}  {value:.3} ({low:.3} to {high:.3})",
+                "{strategy:12} {side:>5} {:>9.3} {share_of_bound:>6.3} {mean_snakes:>8.1} {:>8.2} {:>8.2}  {}",
                 mean_score / 1e6,
                 seconds.median,
                 seconds.max,
+                ratio(row.to_editorial),
             )?;
         }
         Ok(())
+    }
+}
+
+/// A ratio with its interval, or with a dash where the interval is unknown.
+fn ratio(estimate: Estimate) -> String {
+    let Estimate { value, low, high } = estimate;
+    if estimate.is_bounded() {
+        format!("{value:.3} ({low:.3} to {high:.3})")
+    } else {
+        format!("{value:.3} (–)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_interval_is_a_dash() {
+        assert_eq!(ratio(paired_ratio(&[3.0], &[2.0])), "1.500 (–)");
+        assert_eq!(ratio(paired_ratio(&[2.0, 5.0], &[2.0, 5.0])), "1.000 (–)");
+        let known = ratio(paired_ratio(&[3.0, 2.0, 4.0], &[2.0, 2.0, 2.0]));
+        assert!(known.starts_with("1.500 (") && known.contains(" to "), "{known}");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The model's own intervals assume independent games. Games of one seed, and the comparisons
 //! within a game of more than two seats, are correlated. The bootstrap therefore draws clusters
-//! with replacement and rates each sample (Efron 1979). The wider of both intervals is reported.
+//! with replacement and rates each sample (Efron 1979). The wider of both intervals is reported. All
+//! clusters are drawn, also those in which no game ranks two of the entrants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,4 +77,35 @@ pub(super) fn rated(names: &[String], compared: &BTreeMap<(usize, usize), Compar
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sums::Sums;
+    use super::super::testing::four_seats;
+    use super::*;
+
+    #[test]
+    fn three_players_at_four_seats_are_rated_by_who_comes_first() {
+        // The first player is twice as strong as each other one, and the last one holds two seats: shares
+        // of 2, 1 and 2 in 5 first places. In the last 40 rounds no game ranks the first two players.
+        let winners = [vec![0; 160], vec![1; 80], vec![2; 160]].concat();
+        let (planned, played) = four_seats(3, &winners);
+        let compared = Sums::new(&planned, &played, 4).compare();
+        let names = ["strong", "weak", "weak#2"].map(str::to_owned);
+        let rows = rated(&names, &compared);
+        assert_eq!(rows.len(), 3);
+        let elo = |name: &str| {
+            let row = rows.iter().find(|row| row.player == name).expect("it is rated");
+            assert!(row.elo_low <= row.elo && row.elo <= row.elo_high, "{rows:?}");
+            assert!(row.elo_low.is_finite() && row.elo_high.is_finite(), "{rows:?}");
+            row.elo
+        };
+        // The anchor is the first player. The prior adds a drawn game to each of the others.
+        assert_eq!(elo("strong"), 0.0);
+        for name in ["weak", "weak#2"] {
+            let expected = -400.0 * 2_f64.log10();
+            assert!((elo(name) - expected).abs() < 3.0, "{name}: {rows:?}");
+        }
+    }
 }

@@ -56,7 +56,10 @@ pub(in crate::commands) struct Report {
 struct Pairing {
     first: String,
     second: String,
+    /// Games in which both played.
     games: u32,
+    /// Games won, drawn and lost. Above two seats they count comparisons: of every two seats of a game,
+    /// unless both share the last place.
     wins: u32,
     draws: u32,
     losses: u32,
@@ -119,7 +122,7 @@ impl Report {
                 Pairing {
                     first: names[first].clone(),
                     second: names[second].clone(),
-                    games: score.games(),
+                    games: comparison.games(),
                     wins: score.wins,
                     draws: score.draws,
                     losses: score.losses,
@@ -204,13 +207,17 @@ impl Display for Report {
             )?;
         }
         for pairing in &self.pairings {
-            write!(f, "{pairing}")?;
+            pairing.write(f, self.seats)?;
         }
         let width = self.entrants.iter().map(|row| row.player.len()).max().unwrap_or(0).max(6);
         if self.seats == 1 {
             writeln!(f, "\n{:<width$}   games  mean score   95 % interval", "player")?;
             for Entrant { player, seats, score, .. } in &self.entrants {
-                let interval = format!("{:.3} to {:.3}", score.low, score.high);
+                let interval = if score.low.is_finite() && score.high.is_finite() {
+                    format!("{:.3} to {:.3}", score.low, score.high)
+                } else {
+                    "–".to_owned()
+                };
                 writeln!(f, "{player:<width$}  {seats:>6}  {:>10.3}   {interval}", score.value)?;
             }
         } else if self.seats > 2 {
@@ -254,20 +261,29 @@ impl Display for Report {
     }
 }
 
-impl Display for Pairing {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl Pairing {
+    /// Above two seats a game can compare two players several times or not at all, so words differ.
+    fn write(&self, f: &mut Formatter<'_>, seats: usize) -> fmt::Result {
+        let Self { games, wins, draws, losses, .. } = *self;
         writeln!(f, "\n{} against {}", self.first, self.second)?;
-        writeln!(
-            f,
-            "  {} won ({:.1} %), {} drawn, {} lost; score {:.1} %, 95 % interval {:.1} to {:.1}",
-            self.wins,
-            100.0 * f64::from(self.wins) / f64::from(self.games.max(1)),
-            self.draws,
-            self.losses,
-            100.0 * self.score.value,
-            100.0 * self.score.low,
-            100.0 * self.score.high
-        )?;
+        let Interval { value, low, high } = self.score;
+        let [value, low, high] = [value, low, high].map(|share| 100.0 * share);
+        if seats <= 2 {
+            writeln!(
+                f,
+                "  {wins} won ({:.1} %), {draws} drawn, {losses} lost; score {value:.1} %, 95 % \
+                 interval {low:.1} to {high:.1}",
+                100.0 * f64::from(wins) / f64::from(games.max(1)),
+            )?;
+        } else if wins + draws + losses == 0 {
+            return writeln!(f, "  no comparison: both shared the last place in all {games} games");
+        } else {
+            writeln!(
+                f,
+                "  ahead in {wins} comparisons, level in {draws}, behind in {losses}, of {games} \
+                 games; {value:.1} %, 95 % interval {low:.1} to {high:.1}"
+            )?;
+        }
         writeln!(
             f,
             "  Elo {:+.0}, 95 % interval {:+.0} to {:+.0}; stronger with likelihood {:.1} %",
@@ -276,5 +292,80 @@ impl Display for Pairing {
             self.elo.high,
             100.0 * self.superiority
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::play::PlayedGame;
+    use super::super::schedule::schedule;
+    use super::super::testing::four_seats;
+    use super::*;
+
+    fn text(seats: usize, names: &[&str], planned: &[Planned], played: Vec<PlayedGame>) -> String {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let played = Match::<()> { played, times: Vec::new(), longest: None };
+        Report::new(("game", seats, 1), &names, planned, &played).to_string()
+    }
+
+    fn finished(scores: &[f32], game: usize) -> PlayedGame {
+        let (outcomes, fingerprint) = (scores.to_vec(), game as u64);
+        let scores = scores.to_vec();
+        PlayedGame { outcomes, scores, plies: 1, truncated: false, fingerprint }
+    }
+
+    #[test]
+    fn games_of_four_seats_are_reported_as_comparisons() {
+        let winners: Vec<usize> = (0..400).map(|game| usize::from(game % 8 < 4)).collect();
+        let (planned, played) = four_seats(2, &winners);
+        let text = text(4, &["a", "b"], &planned, played);
+        let expected = "\na against b\n  ahead in 600 comparisons, level in 0, behind in 200, of \
+                        400 games; 75.0 %, 95 % interval ";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("\n  Elo +191, 95 % interval "), "{text}");
+    }
+
+    #[test]
+    fn players_that_no_game_ranks_have_no_figures() {
+        let (planned, played) = four_seats(4, &[3; 8]);
+        let text = text(4, &["a", "b", "c", "d"], &planned, played);
+        let expected =
+            "\na against b\n  no comparison: both shared the last place in all 8 games\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("a against d\n  ahead in 0 comparisons, level in 0, behind in 8"));
+        assert!(!text.contains("-inf to +inf"), "{text}");
+    }
+
+    #[test]
+    fn games_of_two_seats_are_reported_as_games() {
+        let planned = schedule(1, 4, 2, 2).expect("pairs");
+        let results = [[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [0.0, 0.0]];
+        let played = results.iter().enumerate();
+        let played = played.map(|(game, results)| finished(results, game)).collect();
+        let text = text(2, &["a", "b"], &planned, played);
+        let expected =
+            "\na against b\n  2 won (50.0 %), 1 drawn, 1 lost; score 62.5 %, 95 % interval ";
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn scores_that_are_all_alike_have_a_dash_for_an_interval() {
+        let planned = schedule(1, 3, 2, 1).expect("seeds");
+        let played = planned.iter().enumerate();
+        let played: Vec<PlayedGame> = played
+            .map(|(game, planned)| {
+                // The first player has 7 in every game.
+                let score = if planned.seats[0] == 0 { 7.0 } else { game as f32 };
+                finished(&[score], game)
+            })
+            .collect();
+        let text = text(1, &["a", "b"], &planned, played);
+        let row = |name: &str| {
+            let is_row = |line: &&str| line.starts_with(name) && line.contains('.');
+            text.lines().find(is_row).expect("a row").to_owned()
+        };
+        assert!(row("a  ").ends_with("7.000   –"), "{text}");
+        // 3, 4 and 5, with Student's quantile of two degrees of freedom: 4 ± 4.303 / √3.
+        assert!(row("b  ").ends_with("4.000   1.516 to 6.484"), "{text}");
     }
 }

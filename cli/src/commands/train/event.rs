@@ -158,11 +158,11 @@ pub(super) struct Match {
     pub(super) games: u32,
     /// Maximum games of the match.
     pub(super) max_games: u32,
-    /// Games won by the candidate.
+    /// Games won by the candidate; above two seats, comparisons with one opponent in one game.
     pub(super) wins: u32,
-    /// Games drawn.
+    /// Games or comparisons drawn.
     pub(super) draws: u32,
-    /// Games lost by the candidate.
+    /// Games or comparisons lost by the candidate.
     pub(super) losses: u32,
     /// Share of points of the candidate, 0 to 1.
     pub(super) score: f64,

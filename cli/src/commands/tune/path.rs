@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ouro_game::GameConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::commands::build::Builds;
 use crate::commands::line_file::{FirstLine, LineFile, Purpose};
 use crate::failure::Failure;
 
@@ -38,14 +39,17 @@ pub(super) struct Header {
     /// Hash of each weights file. Earlier versions of the program wrote none.
     #[serde(default)]
     pub(super) weights: BTreeMap<String, String>,
+    /// The [build](crate::commands::build) that started the file. Earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) build: Option<String>,
 }
 
 impl FirstLine for Header {
-    fn accepts(&self, found: &Self) -> bool {
+    fn allowing(&self, found: &Self) -> Self {
         // Without hashes, the weights of the file are unknown, and any are accepted.
         let is_known = !found.weights.is_empty();
         let weights = if is_known { self.weights.clone() } else { BTreeMap::new() };
-        Self { weights, ..self.clone() } == *found
+        Self { weights, build: found.build.clone(), ..self.clone() }
     }
 }
 
@@ -58,19 +62,33 @@ pub(super) struct Line {
     pub(super) result: f64,
     /// The values after it, not rounded, in the order of the header.
     pub(super) values: Vec<f64>,
+    /// The build that played the iteration, if it did not start the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) build: Option<String>,
 }
 
-/// Opens the file of a run, or starts one. Returns the last iteration in it.
-pub(super) fn open(path: &Path, header: &Header) -> Result<(LineFile, Option<Line>), Failure> {
+/// The open file of a run.
+pub(super) struct Opened {
+    pub(super) file: LineFile,
+    /// The last iteration in it.
+    pub(super) last: Option<Line>,
+    /// The build that new lines name.
+    pub(super) build: Option<String>,
+}
+
+/// Opens the file of a run, or starts one. Prints a warning if another build played some iterations.
+pub(super) fn open(path: &Path, header: &Header) -> Result<Opened, Failure> {
     let purpose = Purpose { is: "the path of this run", remedy: "name another file with --path" };
-    let (file, mut lines) = LineFile::open(path, header, purpose, |number, line: &Line| {
+    let (file, first, mut lines) = LineFile::open(path, header, purpose, |number, line: &Line| {
         let fits = line.values.len() == header.start.len()
             && line.iteration as usize == number + 1
             && line.iteration <= header.iterations
             && line.values.iter().all(|value| value.is_finite());
         if fits { Ok(()) } else { Err("is not of this run".to_owned()) }
     })?;
-    Ok((file, lines.pop()))
+    let builds = Builds { own: header.build.clone(), first: first.build };
+    builds.warn(path, purpose, "iterations", lines.iter().map(|line| line.build.as_ref()))?;
+    Ok(Opened { file, last: lines.pop(), build: builds.of_new_line() })
 }
 
 /// The file of the match at the end of the path in `path`.

@@ -31,7 +31,7 @@ pub struct GateReport {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Mean difference of scores with its 95 % interval; `None` before two clusters.
+    /// Mean difference of scores with its 95 % interval; `None` while no two clusters differ.
     pub margin: Option<Estimate>,
     /// The sequential test; `None` if the rule does not use it.
     pub sprt: Option<SprtReport>,
@@ -68,18 +68,18 @@ impl GateReport {
 
     fn write(&self, text: &mut String, candidate: &str, champion: &str) -> std::fmt::Result {
         let percent = |share: f64| 100.0 * share;
-        let Score { wins, draws, losses } = self.score;
         if self.games == 0 {
             write!(text, "{candidate} against {champion}: no game counts yet.")?;
         } else {
+            let clusters = self.games / self.shape.games();
             write!(
                 text,
-                "{candidate} took {:.1} % of the points against {champion} over {} games ({} {}): \
-                 {wins} won, {draws} drawn, {losses} lost; 95 % interval {:.1} to {:.1} %.",
+                "{candidate} took {:.1} % of the points against {champion} over {} games ({clusters} \
+                 {}): {}; 95 % interval {:.1} to {:.1} %.",
                 percent(self.share),
                 self.games,
-                self.games / self.shape.games(),
-                self.shape.noun(),
+                self.shape.noun(clusters),
+                self.shape.in_words(self.score),
                 percent(self.low),
                 percent(self.high),
             )?;

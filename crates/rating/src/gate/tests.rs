@@ -95,6 +95,61 @@ fn the_sequential_test_ends_a_clear_match_early() {
 }
 
 #[test]
+fn above_two_seats_the_report_counts_comparisons_with_opponents() {
+    let config = GateConfig { games: 8, ..fixed() };
+    let mut gate = Gate::new(config, ClusterShape { seats: 4 }).unwrap();
+    let won = |fingerprint| GameResult {
+        ranking: Ranking::new(1.0, &[-1.0; 3]),
+        margin: 0.0,
+        fingerprint,
+    };
+    assert!(gate.fold(&ClusterResult { cluster: 0, games: (0..4).map(won).collect() }));
+    let text = gate.report().explain("a", "b");
+    let expected = "over 4 games (1 round of all seats): ahead in 12 comparisons with opponents, \
+                    level in 0, behind in 0; 95 % interval";
+    assert!(text.contains(expected), "{text}");
+    let text = after(fixed(), [WON, LOST]).report().explain("a", "b");
+    let expected = "over 4 games (2 pairs with seats swapped): 2 won, 0 drawn, 2 lost; 95 %";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_margin_is_known_once_two_clusters_differ() {
+    let mut gate = Gate::new(fixed(), PAIRS).unwrap();
+    let mut margin_after = |cluster, margin| {
+        let mut pair = result(cluster, WON);
+        pair.games.iter_mut().for_each(|game| game.margin = margin);
+        assert!(gate.fold(&pair));
+        let report = gate.report();
+        // The store keeps reports as JSON, in which an infinite number cannot be read.
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<GateReport>(&text).unwrap(), report);
+        report.margin
+    };
+    assert_eq!(margin_after(0, 3.0), None);
+    assert_eq!(margin_after(1, 3.0), None);
+    let margin = margin_after(2, 6.0).expect("two clusters differ");
+    assert!((margin.value - 4.0).abs() < 1e-12 && margin.is_bounded(), "{margin:?}");
+}
+
+#[test]
+fn the_report_of_a_game_for_one_states_the_difference_of_the_scores() {
+    let mut gate = Gate::new(fixed(), ClusterShape { seats: 1 }).unwrap();
+    let mut text_after = |cluster, margin| {
+        let ranking = ranking(if margin > 0.0 { Win } else { Draw });
+        let games = vec![GameResult { ranking, margin, fingerprint: u64::from(cluster) }];
+        assert!(gate.fold(&ClusterResult { cluster, games }));
+        gate.report().explain("a", "b")
+    };
+    // The interval of differences that are all alike is unknown.
+    assert!(!text_after(0, 0.0).contains("Its score"));
+    assert!(!text_after(1, 0.0).contains("Its score"));
+    // A mean of 1, a standard error of 1, and Student's quantile for two degrees of freedom.
+    let text = text_after(2, 3.0);
+    assert!(text.contains("Its score is higher by 1.00 (-3.30 to 5.30)."), "{text}");
+}
+
+#[test]
 fn a_cluster_folded_twice_counts_once() {
     let mut gate = Gate::new(GateConfig { games: 4, ..fixed() }, PAIRS).unwrap();
     assert!(gate.fold(&result(0, WON)));

@@ -25,8 +25,10 @@ use super::sparse::{Analysis, Factor};
 use super::stage::{Copies, Stage, Ties, binomial};
 
 mod derivatives;
+mod tie_error;
 
 use derivatives::Derivatives;
+use tie_error::TieError;
 
 /// Most steps; five to ten are usual. The bound stops a cycle of rounding errors.
 const MAX_STEPS: usize = 200;
@@ -80,8 +82,11 @@ pub(super) struct Solution {
     pub(super) strength: Vec<f64>,
     /// Weights of ties.
     pub(super) ties: Ties,
-    /// The Fisher information without the anchor, factorised; `None` if it is singular.
+    /// The Fisher information of the strengths without the anchor, factorised; `None` if it is
+    /// singular.
     pub(super) factor: Option<Factor>,
+    /// The error of the weights of ties; `None` if the information is singular.
+    pub(super) tie_error: Option<TieError>,
 }
 
 /// A point of the search, or a step.
@@ -116,8 +121,11 @@ impl Problem {
             tie_analysis: Arc::new(Analysis::new(sizes.len(), &all_pairs(sizes.len()))),
             sizes,
         };
-        let (point, factor) = search.run();
-        Solution { ties: search.weights(&point.ties), strength: point.strength, factor }
+        let (point, at) = search.run();
+        let factor = Factor::new(&search.analysis, &at.information);
+        let tie_error = factor.as_ref().and_then(|factor| search.tie_error(&at, factor));
+        let ties = search.weights(&point.ties);
+        Solution { strength: point.strength, ties, factor, tie_error }
     }
 
     /// Rows of the edges between two players other than the anchor.
@@ -160,8 +168,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The maximum, and the factor of the information there.
-    fn run(&self) -> (Point, Option<Factor>) {
+    /// The maximum, and the derivatives there.
+    fn run(&self) -> (Point, Derivatives) {
         let problem = self.problem;
         let mut point = Point {
             strength: vec![0.0; problem.players],
@@ -178,8 +186,7 @@ impl Search<'_> {
                 break;
             }
         }
-        let factor = Factor::new(&self.analysis, &at.information);
-        (point, factor)
+        (point, at)
     }
 
     /// Weights of ties by size.
@@ -197,17 +204,13 @@ impl Search<'_> {
         let factor = Factor::new(&self.analysis, &at.information)?;
         // Ties first: strengths are eliminated from their equations.
         let mut strength = factor.solve(&at.strength);
-        let columns: Vec<Vec<f64>> = at.mixed.iter().map(|column| factor.solve(column)).collect();
-        let (mut right, mut matrix) = (at.ties.clone(), at.tie_information.clone());
-        for (index, mixed) in at.mixed.iter().enumerate() {
-            right[index] -= dot(mixed, &strength);
-            matrix.diagonal[index] -= dot(mixed, &columns[index]);
+        let tie_error = self.tie_error(at, &factor)?;
+        let mut right = at.ties.clone();
+        for (right, mixed) in right.iter_mut().zip(&at.mixed) {
+            *right -= dot(mixed, &strength);
         }
-        for (entry, (a, b)) in matrix.beside.iter_mut().zip(all_pairs(columns.len())) {
-            *entry -= dot(&at.mixed[a as usize], &columns[b as usize]);
-        }
-        let ties = Factor::new(&self.tie_analysis, &matrix)?.solve(&right);
-        for (column, tie) in columns.iter().zip(&ties) {
+        let ties = tie_error.factor.solve(&right);
+        for (column, tie) in tie_error.columns.iter().zip(&ties) {
             for (strength, entry) in strength.iter_mut().zip(column) {
                 *strength -= tie * entry;
             }

@@ -349,6 +349,44 @@ fn intervals_cover_the_true_strength_in_95_percent_of_tournaments() {
 }
 
 #[test]
+fn intervals_include_the_error_of_the_weight_of_draws() {
+    // Elo and margin from the inverse of the numeric second derivatives by the strength and by the
+    // logarithm of the weight, with the gradient of the scale. Without the weight's error, the margins
+    // would be 22.58, 35.97 and 62.75.
+    let cases =
+        [((40, 60, 0), 110.91, 47.30), ((50, 49, 1), 162.80, 46.07), ((60, 30, 10), 189.75, 62.76)];
+    for ((wins, draws, losses), elo, margin) in cases {
+        let table = rate(&[pair("a", "random", wins, draws, losses)], "random");
+        let row = &table.ratings[0];
+        assert!((row.elo - elo).abs() < 0.01, "{row:?}");
+        assert!((row.elo_high - row.elo - margin).abs() < 0.02, "{row:?}");
+    }
+}
+
+#[test]
+fn intervals_cover_the_true_strength_where_most_games_are_drawn() {
+    // A true share of 64 %, 68 % of the games drawn.
+    let (wins, draws) = (0.3, 0.68);
+    let (strength, weight) = ((wins / 0.02_f64).ln(), draws / (wins * 0.02_f64).sqrt());
+    let truth = strength * ELO / (1.0 + weight / 2.0);
+    let covered = (0..1_000).filter(|&round| {
+        let (mut rng, mut score) = (Rng::indexed(12, "test", round), Score::default());
+        for _ in 0..200 {
+            let unit = rng.unit();
+            score.wins += u32::from(unit < wins);
+            score.draws += u32::from((wins..wins + draws).contains(&unit));
+            score.losses += u32::from(unit >= wins + draws);
+        }
+        let pair = PairScore { player: "a".into(), opponent: "random".into(), score };
+        let row = rate(&[pair], "random").ratings.swap_remove(0);
+        row.elo_low <= truth && truth <= row.elo_high
+    });
+    let covered = covered.count();
+    // 88 % with the weight of draws taken as known. Four deviations of 6.9.
+    assert!((922..=978).contains(&covered), "{covered} of 1000");
+}
+
+#[test]
 fn each_row_states_its_difference_to_the_champion_with_the_interval_of_the_difference() {
     // Both are far above the anchor, and met each other often.
     let games = results(&[
