@@ -16,7 +16,7 @@ use ouro_service::telemetry::{self, LogFormat};
 use ouro_service::{ConnectionLimits, HttpServer, Shutdown, identity};
 use serde_json::json;
 
-use self::players::PlayerList;
+use self::players::{LONGEST_TIME, PlayerList};
 use self::routes::Server;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -35,8 +35,9 @@ const STRONGEST: [&str; 2] = [
     "minimax{reductions,weights=included:duel-minimax}",
     "minimax{best_reply,reductions,weights=included:standard-minimax,duel=included:duel-minimax}",
 ];
-/// Time for moves in progress once the server is stopped.
-const DRAIN: Duration = Duration::from_secs(2);
+/// Time for moves in progress once the server is stopped: that of the longest move, and a second to send
+/// the reply.
+const DRAIN: Duration = LONGEST_TIME.saturating_add(Duration::from_secs(1));
 
 /// Play Battlesnake games over HTTP, for the official platform and command line.
 ///

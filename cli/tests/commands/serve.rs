@@ -1,12 +1,14 @@
 //! `ouro serve`, played by a host of this test: the rules of the crate and requests over HTTP.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc;
 use std::time::Duration;
 
-use ouro_game::battlesnake::api::{GameState, Host, Identity, Info, Reply};
+use ouro_game::battlesnake::api::{Coord, GameState, Host, Identity, Info, Reply};
 use ouro_game::battlesnake::{Config, DeadBodies, Small};
 use ouro_game::{Action, Game, Rng, Turn};
 use ouro_testkit::process::{Ended, Process};
@@ -240,7 +242,8 @@ fn a_match_asks_snakes_over_http() {
     assert_eq!(report["games"], 4);
     assert!(report.get("missing").is_none(), "{report}");
     assert_eq!(report["pairings"][0]["wins"], 4, "{report}");
-    // It takes three of the four seats.
+    // It takes three of the four seats. Requests have the query of the URL.
+    let snake = format!("http{{url=http://{}/snake/?key=1}}", server.address);
     let report = play_match(&["random", &snake], 4, 4);
     assert!(report.get("missing").is_none(), "{report}");
     let log = server.stop();
@@ -254,21 +257,41 @@ fn a_match_asks_snakes_over_http() {
     assert!(!log.contains("refused") && !log.contains("alive at the end"), "{log}");
 }
 
-#[test]
-fn replies_without_a_move_are_counted_and_repeat_the_previous_move() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+/// Path and body of a request.
+type Received = (String, Vec<u8>);
+
+/// Reads a request.
+fn receive(stream: &mut TcpStream) -> Option<Received> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let path = line.split(' ').nth(1)?.to_owned();
+    let mut length: usize = 0;
+    loop {
+        line.clear();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((path, body))
+}
+
+/// A snake that says who it is and answers every other request with `reply`. Returns its address and what
+/// it receives.
+fn mock_snake(reply: &'static str) -> (SocketAddr, mpsc::Receiver<Received>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has one");
-    // Says who it is, and answers every other request with no move.
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            let mut request = [0; 1 << 16];
-            let Ok(length) = stream.read(&mut request) else { continue };
-            let text = if request[..length].starts_with(b"GET / ") {
-                r#"{"apiversion":"1"}"#
-            } else {
-                r#"{"move":"north"}"#
-            };
+            let Some(received) = receive(&mut stream) else { continue };
+            let text = if received.0 == "/" { r#"{"apiversion":"1"}"# } else { reply };
+            let _ = sender.send(received);
             let length = text.len();
             let _ = write!(
                 stream,
@@ -276,6 +299,31 @@ fn replies_without_a_move_are_counted_and_repeat_the_previous_move() {
             );
         }
     });
+    (address, receiver)
+}
+
+#[test]
+fn the_end_of_a_game_shows_a_dead_snake_as_in_its_last_move() {
+    let (address, received) = mock_snake(r#"{"move":"up"}"#);
+    let report = play_match(&[&format!("http{{url=http://{address},ms=2000}}"), "greedy"], 2, 2);
+    assert!(report.get("missing").is_none(), "{report}");
+    let (mut last, mut ends) = (BTreeMap::new(), 0);
+    for (path, body) in received.try_iter().filter(|(path, _)| path != "/") {
+        let state = GameState::parse(&body).expect("a request of the API");
+        if path != "/end" {
+            last.insert(state.game.id, state.you);
+            continue;
+        }
+        assert_eq!(state.seat(), None, "it went up until it died");
+        assert_eq!(last.get(&state.game.id), Some(&state.you));
+        ends += 1;
+    }
+    assert_eq!(ends, 2);
+}
+
+#[test]
+fn replies_without_a_move_are_counted_and_repeat_the_previous_move() {
+    let (address, _received) = mock_snake(r#"{"move":"north"}"#);
     let snake = format!("http{{url=http://{address},ms=2000}}");
     let report = play_match(&[&snake, "greedy"], 2, 2);
     let missing = &report["missing"][0];
@@ -301,6 +349,7 @@ fn a_match_refuses_a_url_without_a_snake() {
         ("http{url=http://}".to_owned(), "http://HOST:PORT"),
         ("http{url=http://a b}".to_owned(), "http://HOST:PORT"),
         ("http{url=http://127.0.0.1:99999}".to_owned(), "a port is at most 65535"),
+        ("http{url=http://127.0.0.1:1/#snake}".to_owned(), "leave it out"),
         ("http{ms=5}".to_owned(), "url is missing"),
         ("http{url=http://127.0.0.1:1,ms=0}".to_owned(), "1 to 60000"),
         ("http{url=http://127.0.0.1:1,sims=5}".to_owned(), "sims"),
@@ -316,25 +365,58 @@ fn a_match_refuses_a_url_without_a_snake() {
     ouro_testkit::process::run(&mut command).assert_refused(64, &["battlesnake"]);
 }
 
+/// A request for a move of a snake in a duel, with a timeout in milliseconds.
+fn duel(snake: &str, timeout: u32) -> String {
+    let other = r#"{"id":"other","health":90,"body":[{"x":9,"y":9},{"x":9,"y":8},{"x":9,"y":7}]}"#;
+    let you = format!(
+        r#"{{"id":"{snake}","health":90,"body":[{{"x":5,"y":5}},{{"x":5,"y":4}},{{"x":5,"y":3}}]}}"#
+    );
+    format!(
+        r#"{{"game":{{"id":"g","timeout":{timeout}}},"turn":9,"board":{{"width":11,"height":11,
+        "snakes":[{you},{other}]}},"you":{you}}}"#
+    )
+}
+
+#[test]
+fn a_server_that_stops_sends_the_replies_that_it_owes() {
+    let server = Server::start(&["mcts{ms=3000}"]);
+    let address = server.address;
+    let searched = (0..5).find_map(|_| {
+        let slow = duel("one", 4_000);
+        let searched = std::thread::spawn(move || post(address, "/move", slow.as_bytes()));
+        std::thread::sleep(Duration::from_millis(300));
+        // The server searches the first request if it refuses a second one.
+        let (status, _) = post(address, "/move", duel("one", 50).as_bytes());
+        (status == 503).then_some(searched)
+    });
+    let searched = searched.expect("the server searches");
+    server.stop();
+    let (status, text) = searched.join().expect("no panic");
+    assert_eq!(status, 200, "{text}");
+}
+
+#[test]
+fn hazards_that_move_leave_one_line_about_the_player() {
+    let server = Server::start(&["greedy"]);
+    let mut state = GameState::parse(duel("one", 500).as_bytes()).expect("a request");
+    for x in 0..3 {
+        state.turn += 1;
+        state.board.hazards = vec![Coord { x, y: 0 }];
+        let (status, text) = server.post("/move", &state);
+        assert_eq!(status, 200, "{text}");
+    }
+    let log = server.stop();
+    assert_eq!(log.matches("player chosen").count(), 1, "{log}");
+}
+
 #[test]
 fn searches_beyond_the_limit_are_refused_and_one_snake_has_one_search() {
-    let body = |snake: &str, timeout: u32| {
-        let other =
-            r#"{"id":"other","health":90,"body":[{"x":9,"y":9},{"x":9,"y":8},{"x":9,"y":7}]}"#;
-        let you = format!(
-            r#"{{"id":"{snake}","health":90,"body":[{{"x":5,"y":5}},{{"x":5,"y":4}},{{"x":5,"y":3}}]}}"#
-        );
-        format!(
-            r#"{{"game":{{"id":"g","timeout":{timeout}}},"turn":9,"board":{{"width":11,"height":11,
-            "snakes":[{you},{other}]}},"you":{you}}}"#
-        )
-    };
     for (snakes, second, expected) in [
-        ("1", body("another", 4_000), "too many snakes are searched"),
-        ("2", body("one", 50), "an earlier request of this snake"),
+        ("1", duel("another", 4_000), "too many snakes are searched"),
+        ("2", duel("one", 50), "an earlier request of this snake"),
     ] {
         let server = Server::start(&["mcts{ms=3000}", "--snakes", snakes]);
-        let (address, first) = (server.address, body("one", 4_000));
+        let (address, first) = (server.address, duel("one", 4_000));
         let refused = || {
             let first = first.clone();
             let searched = std::thread::spawn(move || post(address, "/move", first.as_bytes()));

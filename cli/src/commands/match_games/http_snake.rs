@@ -107,12 +107,41 @@ pub(super) fn build<G: Game>(
 /// See the [module](self).
 struct HttpSnake {
     name: String,
-    url: String,
+    url: SnakeUrl,
     timeout_ms: u32,
     agent: Agent,
     /// Games in progress, by their number.
     games: BTreeMap<u64, GameInProgress>,
     missing: Arc<Missing>,
+}
+
+/// The URL of a snake. The names of requests go between its path and its query, as with the official
+/// command line.
+struct SnakeUrl {
+    /// Up to the path, without a slash at the end.
+    base: String,
+    /// The query with its question mark; empty if there is none.
+    query: String,
+}
+
+impl SnakeUrl {
+    fn new(url: &str) -> Self {
+        let (base, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+        Self { base: base.trim_end_matches('/').to_owned(), query: query.to_owned() }
+    }
+
+    /// The address of the snake itself.
+    fn info(&self) -> String {
+        // A query cannot follow a host without a path.
+        let has_path = self.base.trim_start_matches("http://").contains('/');
+        let slash = if has_path { "" } else { "/" };
+        format!("{}{slash}{}", self.base, self.query)
+    }
+
+    /// The address of a request by its name, such as `move`.
+    fn request(&self, verb: &str) -> String {
+        format!("{}/{verb}{}", self.base, self.query)
+    }
 }
 
 /// A game in progress.
@@ -129,6 +158,9 @@ impl HttpSnake {
         if !url.starts_with("http://") {
             return Err(options.invalid("url", url, "it starts with http://"));
         }
+        if url.contains('#') {
+            return Err(options.invalid("url", url, "no request carries a #; leave it out"));
+        }
         if !has_host_and_valid_port(url) {
             let remedy = "it is http://HOST:PORT, perhaps with a path; a port is at most 65535";
             return Err(options.invalid("url", url, remedy));
@@ -140,7 +172,7 @@ impl HttpSnake {
             .user_agent(concat!("ouro/", env!("CARGO_PKG_VERSION")));
         Ok(Self {
             name: options.name().to_owned(),
-            url: url.trim_end_matches('/').to_owned(),
+            url: SnakeUrl::new(url),
             timeout_ms,
             agent: config.build().into(),
             games: BTreeMap::new(),
@@ -149,14 +181,14 @@ impl HttpSnake {
     }
 
     fn info(&self) -> Result<Info, String> {
-        let request = self.agent.get(&self.url);
+        let request = self.agent.get(self.url.info());
         let reply = request.config().timeout_global(Some(PATIENCE)).build().call();
         Info::parse(&body(reply, PATIENCE)?).map_err(|error| error.to_string())
     }
 
     fn post(&self, verb: &str, state: &GameState, limit: Duration) -> Result<Vec<u8>, String> {
         let json = serde_json::to_vec(state).map_err(|error| error.to_string())?;
-        let request = self.agent.post(format!("{}/{verb}", self.url));
+        let request = self.agent.post(self.url.request(verb));
         let request = request.header("content-type", "application/json");
         let request = request.config().timeout_global(Some(limit)).max_redirects(0).build();
         body(request.send(&json[..]), limit)
@@ -243,8 +275,12 @@ impl<C: Cell, const W: usize, const S: usize> Player<Battlesnake<C, W, S>> for H
     fn game_ended(&mut self, game: &Battlesnake<C, W, S>, number: u64, state: &State<C, W, S>) {
         let Some(GameInProgress { host, seats }) = self.games.remove(&number) else { return };
         let position = game.position(state, &DeadBodies::new(game.players()));
-        for seat in seats.into_keys() {
-            if let Ok(last) = host.request(game.config(), &position, seat) {
+        for (seat, (before, _)) in seats {
+            if let Ok(mut last) = host.request(game.config(), &position, seat) {
+                if last.seat().is_none() {
+                    // The state has no body for a dead snake, and servers expect one with a head.
+                    last.you = before.you;
+                }
                 let _ = self.post("end", &last, PATIENCE);
             }
         }
@@ -304,6 +340,8 @@ mod tests {
             "http://localhost/snake/",
             "http://[::1]:65535/snake",
             "http://me:secret@snake.example.org:80",
+            "http://127.0.0.1:8000?key=1",
+            "http://localhost/snake/?key=1&other=a:b",
         ] {
             assert!(has_host_and_valid_port(url), "{url}");
         }
@@ -318,6 +356,19 @@ mod tests {
             "http://[::1",
         ] {
             assert!(!has_host_and_valid_port(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_request_goes_before_the_query() {
+        for (url, info, start) in [
+            ("http://host:1", "http://host:1/", "http://host:1/start"),
+            ("http://host/snake/", "http://host/snake", "http://host/snake/start"),
+            ("http://host?key=a/b", "http://host/?key=a/b", "http://host/start?key=a/b"),
+            ("http://host/snake/?key", "http://host/snake?key", "http://host/snake/start?key"),
+        ] {
+            let address = SnakeUrl::new(url);
+            assert_eq!([address.info(), address.request("start")], [info, start], "{url}");
         }
     }
 }

@@ -22,7 +22,7 @@ const LIMITS: [&str; 4] = ["ms", "depth", "sims", "gumbel"];
 /// Time of a move if the request has none, that of the official command line.
 const USUAL_TIME: Duration = Duration::from_millis(500);
 /// Longest time of a move that a request can ask for.
-const LONGEST_TIME: Duration = Duration::from_secs(5);
+pub(super) const LONGEST_TIME: Duration = Duration::from_secs(5);
 
 /// See the [module](self).
 #[derive(Debug)]

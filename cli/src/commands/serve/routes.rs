@@ -22,7 +22,7 @@ use tokio::time::{timeout, timeout_at};
 
 use super::players::{PlayerList, allowed};
 use super::refusal::Refusal;
-use super::session::Session;
+use super::session::{Session, is_last};
 use super::sessions::{Sessions, SnakeKey};
 
 /// Time limit for the body of a request.
@@ -50,10 +50,19 @@ struct Shared {
     late_replies: Mutex<Throttle>,
 }
 
+/// The session that a request uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionUse {
+    /// That of its snake, or a new one if there is none.
+    Continue,
+    /// A new one: an earlier game may have had the same id.
+    Restart,
+}
+
 /// The session of a request that may search.
 struct Admission {
     session: Arc<tokio::sync::Mutex<Session>>,
-    /// The session that made room for a new one, which may be large to drop.
+    /// The session whose place a new one took, which may be large to drop.
     replaced: Option<Arc<tokio::sync::Mutex<Session>>>,
     /// The permit for the search; `None` for a session that was there already.
     permit: Option<OwnedSemaphorePermit>,
@@ -109,14 +118,18 @@ impl Server {
     /// A new session comes with the permit for its search, because it may replace the player of another
     /// game, and a request that is refused must not do that. A known session comes without: an earlier
     /// request may have to end first, and a request that waits must not keep others from searching.
-    fn admit(&self, key: SnakeKey, now: Instant) -> Result<Admission, Refusal> {
+    fn admit(&self, key: SnakeKey, wanted: SessionUse, now: Instant) -> Result<Admission, Refusal> {
         let mut sessions = self.sessions();
-        if let Some(session) = sessions.find(&key, now) {
+        if wanted == SessionUse::Continue
+            && let Some(session) = sessions.find(&key, now)
+        {
             return Ok(Admission { session, replaced: None, permit: None });
         }
         let permit = Some(self.permit()?);
+        let former = sessions.remove(&key);
         let (session, replaced) = sessions.get(key, now);
-        Ok(Admission { session, replaced, permit })
+        // No other session makes room if a former one of the snake has.
+        Ok(Admission { session, replaced: former.or(replaced), permit })
     }
 
     /// The permit for a search.
@@ -130,11 +143,12 @@ impl Server {
     async fn search<T: Send + 'static>(
         &self,
         state: GameState,
+        wanted: SessionUse,
         arrival: Instant,
         work: impl FnOnce(&mut Session, &GameState) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let setup = state.setup()?;
-        let Admission { session, replaced, permit } = self.admit(key(&state), arrival)?;
+        let Admission { session, replaced, permit } = self.admit(key(&state), wanted, arrival)?;
         drop_aside(replaced).await;
         let end = tokio::time::Instant::from_std(arrival + allowed(setup.timeout_ms));
         let session = timeout_at(end, session.lock_owned()).await;
@@ -145,7 +159,10 @@ impl Server {
         let server = self.clone();
         let worked = blocking(move || {
             let _permit = permit;
-            if session.prepare(&server.0.players, &state, &setup)? {
+            let former = session.player().map(str::to_owned);
+            let is_new = session.prepare(&server.0.players, &state, &setup)?;
+            // On a map that moves hazards, a player is built for every turn, mostly the same one.
+            if is_new && session.player() != former.as_deref() {
                 let (game, player) = (&state.game.id, session.player());
                 tracing::info!(game, turn = state.turn, player, "player chosen");
             }
@@ -187,13 +204,10 @@ async fn start(State(server): State<Server>, request: Request) -> Response {
     let arrival = Instant::now();
     let started = async {
         let state = read(request).await?;
-        // Another game may have had the same id.
-        let former = server.sessions().remove(&key(&state));
-        drop_aside(former).await;
         let [ruleset, map] = [&state.game.ruleset.name, &state.game.map].map(|text| brief(text));
         let (board, snakes) = (board(&state), state.board.snakes.len());
         let (game, timeout_ms) = (state.game.id.clone(), state.game.timeout);
-        server.search(state, arrival, |_, _| Ok(())).await?;
+        server.search(state, SessionUse::Restart, arrival, |_, _| Ok(())).await?;
         tracing::info!(game, ruleset, map, board, snakes, timeout_ms, "game started");
         Ok(StatusCode::OK.into_response())
     };
@@ -205,7 +219,7 @@ async fn choose(State(server): State<Server>, request: Request) -> Response {
     let chosen = async {
         let state = read(request).await?;
         let shared = server.clone();
-        let action = server.search(state, arrival, move |session, state| {
+        let action = server.search(state, SessionUse::Continue, arrival, move |session, state| {
             let action = session.choose(state, arrival)?;
             let took = arrival.elapsed();
             session.slowest = session.slowest.max(took);
@@ -224,9 +238,9 @@ async fn end(State(server): State<Server>, request: Request) -> Response {
         // The session may have been dropped, and a search may still run.
         let known = session.as_ref().and_then(|session| session.try_lock().ok());
         let slowest_ms = known.as_ref().map(|known| milliseconds(known.slowest));
-        let is_won = known.as_ref().is_some_and(|known| known.is_won(&state));
+        let started_alone = known.as_ref().is_some_and(|known| known.started_alone());
         drop(known);
-        let ending = if is_won { "won" } else { ending(&state) };
+        let ending = ending(&state, started_alone);
         tracing::info!(game = state.game.id, turn = state.turn, ending, slowest_ms, "game ended");
         drop_aside(session).await;
         Ok(StatusCode::OK.into_response())
@@ -280,9 +294,11 @@ fn brief(text: &str) -> String {
     text.chars().filter(|one| !one.is_control()).take(64).collect()
 }
 
-/// How a game ended for the snake of a request to `/end`, unless it won.
-fn ending(state: &GameState) -> &'static str {
+/// How a game ended for the snake of a request to `/end`. `started_alone` says whether the snake is known
+/// to have had no opponent.
+fn ending(state: &GameState, started_alone: bool) -> &'static str {
     match (state.seat(), state.board.snakes.len()) {
+        (Some(_), _) if is_last(state) && !started_alone => "won",
         (Some(_), _) => "alive at the end",
         (None, 0) => "no snake is alive",
         (None, _) => "lost",

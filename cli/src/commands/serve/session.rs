@@ -86,6 +86,10 @@ pub(super) struct Session {
     chosen: Option<(Table, Chosen)>,
     /// Most snakes that were alive at a request.
     most_living: usize,
+    /// Turn of the last request.
+    turn: i64,
+    /// Whether a request was of the first turn.
+    knows_start: bool,
     /// Longest time of a reply.
     pub(super) slowest: Duration,
 }
@@ -104,12 +108,19 @@ impl Session {
 
     /// Chooses a player for the position of a request, and keeps the present one while it is the first
     /// that can play or if the game is decided. Returns whether there is a new one.
+    ///
+    /// If the request is of another game with the same ids, nothing is kept.
     pub(super) fn prepare(
         &mut self,
         players: &PlayerList,
         state: &GameState,
         setup: &Setup,
     ) -> Result<bool, SessionError> {
+        if self.is_of_another_game(state) {
+            *self = Self::default();
+        }
+        self.turn = state.turn;
+        self.knows_start |= state.turn == 0;
         self.most_living = self.most_living.max(state.board.snakes.len());
         if self.chosen.is_some() && self.is_won(state) {
             return Ok(false);
@@ -148,11 +159,28 @@ impl Session {
         action
     }
 
-    /// Whether the snake is the last of several. A host asks it once more and ignores the reply.
-    pub(super) fn is_won(&self, state: &GameState) -> bool {
-        let is_last = state.board.snakes.len() == 1 && state.seat().is_some();
-        is_last && self.most_living > 1 && state.game.ruleset.name != "solo"
+    /// Whether the snake is known to have been alone from the first turn on.
+    pub(super) fn started_alone(&self) -> bool {
+        self.knows_start && self.most_living == 1
     }
+
+    /// Whether the snake is the last of several. A host asks it once more and ignores the reply.
+    fn is_won(&self, state: &GameState) -> bool {
+        is_last(state) && self.most_living > 1
+    }
+
+    /// Whether a request is not of the game of the last one. Its turn is then earlier, or snakes are missing
+    /// although none has moved.
+    fn is_of_another_game(&self, state: &GameState) -> bool {
+        let living = state.board.snakes.len();
+        state.turn < self.turn || state.turn == 0 && living < self.most_living
+    }
+}
+
+/// Whether the requested snake is the only one on the board, in a ruleset in which the last snake wins.
+pub(super) fn is_last(state: &GameState) -> bool {
+    let is_only = state.board.snakes.len() == 1 && state.seat().is_some();
+    is_only && state.game.ruleset.name != "solo"
 }
 
 /// Why a request gets no move.

@@ -11,7 +11,7 @@ pub(super) const PLAYERS: [&str; 2] = [
 ];
 
 /// The first request of a game, to the first of its snakes. The last `missing` snakes are not on the
-/// board.
+/// board. With missing snakes it is the second request, since none is dead at the first.
 pub(super) fn request(config: &Config, missing: usize) -> GameState {
     let game = Large::new(config.clone()).expect("the configuration is playable");
     let state = game.initial(&mut Rng::new(1, "test"));
@@ -27,5 +27,6 @@ pub(super) fn request(config: &Config, missing: usize) -> GameState {
     let mut request = host.request(config, &position, 0).expect("it has the seat");
     let left = request.board.snakes.len() - missing;
     request.board.snakes.truncate(left);
+    request.turn = i64::from(missing > 0);
     request
 }

@@ -26,13 +26,15 @@ fn a_player_stays_until_another_one_is_first_or_the_rules_change() {
     assert!(!prepare(&mut session, &players, &won).0);
     assert_eq!(session.choose(&won, Instant::now()).expect("a reply"), Action::default());
     // The dead do not come back: it is another game with the same id.
-    assert!(prepare(&mut session, &players, &request(&config, 0)).0);
+    let mut again = request(&config, 0);
+    again.turn = 2;
+    assert!(prepare(&mut session, &players, &again).0);
     // A snake of the game is unknown.
-    let mut stranger = request(&config, 0);
+    let mut stranger = again.clone();
     stranger.board.snakes[2].id = "stranger".to_owned();
     assert!(prepare(&mut session, &players, &stranger).0);
     // Another game with the same ids has another time of a move.
-    let mut slow = request(&config, 0);
+    let mut slow = again;
     slow.game.timeout = 1_000;
     assert!(prepare(&mut session, &players, &slow).1.starts_with("minimax{ms=900,"));
     // A map that moves hazards.
@@ -42,6 +44,42 @@ fn a_player_stays_until_another_one_is_first_or_the_rules_change() {
         assert!(prepare(&mut session, &players, &hazards).0);
         assert!(!prepare(&mut session, &players, &hazards).0);
     }
+}
+
+#[test]
+fn a_snake_that_is_alone_in_another_game_with_the_same_id_has_not_won() {
+    let names = ["minimax{depth=1}".to_owned()];
+    let players = PlayerList::new(&names, Duration::ZERO).expect("a known player");
+    for last_turn in [0, 7] {
+        let mut session = Session::default();
+        let mut state = request(&Config { snakes: 2, ..Config::default() }, 0);
+        state.turn = last_turn;
+        prepare(&mut session, &players, &state);
+        assert!(!session.started_alone());
+        state.board.snakes.truncate(1);
+        state.turn = last_turn + 1;
+        prepare(&mut session, &players, &state);
+        assert!(session.is_won(&state), "the other snake has died");
+        // Neither `/end` nor `/start` comes between the games.
+        for turn in [0, 1] {
+            state.turn = turn;
+            let is_new = prepare(&mut session, &players, &state).0;
+            assert_eq!(is_new, turn == 0, "the player stays from move to move");
+            assert!(!session.is_won(&state) && session.started_alone(), "turn {turn}");
+            session.choose(&state, Instant::now()).expect("a move");
+        }
+    }
+}
+
+#[test]
+fn missing_snakes_on_the_first_turn_are_those_of_another_game() {
+    let players = PlayerList::new(&["greedy".to_owned()], Duration::ZERO).expect("a known player");
+    let mut session = Session::default();
+    let mut state = request(&Config { snakes: 2, ..Config::default() }, 0);
+    prepare(&mut session, &players, &state);
+    state.board.snakes.truncate(1);
+    assert!(prepare(&mut session, &players, &state).0);
+    assert!(!session.is_won(&state) && session.started_alone());
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub struct Identity {
 
 impl Host {
     /// The body of a request to the snake in `seat`, which may be dead. The board lists living
-    /// snakes only.
+    /// snakes only. A dead snake has the body of the position, which may be empty.
     pub fn request(
         &self,
         config: &Config,
