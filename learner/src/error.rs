@@ -22,8 +22,9 @@ pub enum TrainError {
     },
     /// The trained network is infinite or not a number.
     #[error(
-        "training diverged: {0}; the last training state is kept; lower train.learning_rate and \
-         restart"
+        "training diverged: {}; the last training state is kept; lower train.learning_rate and \
+         restart",
+        problem(.0)
     )]
     Diverged(WeightsError),
     /// The device did not return its numbers.
@@ -57,6 +58,12 @@ impl TrainError {
     pub(crate) fn read(error: impl std::fmt::Display) -> Self {
         Self::Read(error.to_string())
     }
+}
+
+/// The error without its remedy, which is that of a file.
+fn problem(error: &WeightsError) -> String {
+    let text = error.to_string();
+    text.split("; ").next().unwrap_or_default().to_owned()
 }
 
 /// Training and the CPU engine compute different outputs.

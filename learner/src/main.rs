@@ -22,7 +22,7 @@ use ouro_settings::arguments::{
     AccessArguments, AddressArguments, DeviceArguments, FileArguments, FromArguments,
     ListenArguments, LogArguments, MetricsArguments, SettingsError, TraceArguments,
 };
-use ouro_settings::{Process, Settings};
+use ouro_settings::{Process, Settings, check_batch};
 use ouro_traces::Traces;
 
 /// Receives games, trains a network on them and publishes its weights, until a signal.
@@ -61,14 +61,14 @@ enum Verb {
     /// Compare losses and gradients of the GPU (or a software adapter) with the CPU. Without
     /// --config the network is a small one for duels on 7x7.
     Parity {
-        /// Moves per batch.
-        #[arg(long, default_value_t = 64)]
-        rows: usize,
-        /// Batches whose gradients are compared.
-        #[arg(long, default_value_t = 3)]
+        /// Moves per batch, 1 to 4096.
+        #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+        rows: u32,
+        /// Batches whose gradients are compared, 1 to 1000.
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
         rounds: u32,
-        /// Optimiser steps that each device takes on its own.
-        #[arg(long, default_value_t = 50)]
+        /// Optimiser steps that each device takes on its own, 0 to 10000.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(..=10_000))]
         steps: u32,
     },
 }
@@ -163,7 +163,7 @@ async fn work(
             ended
         }
         Some(Verb::Parity { rows, rounds, steps }) => {
-            blocking(move || compare(&config, rows, rounds, steps)).await
+            blocking(move || compare(&config, rows as usize, rounds, steps)).await
         }
     }
 }
@@ -185,6 +185,9 @@ fn failure(error: LearnerError) -> Failure {
 #[expect(clippy::print_stdout, reason = "the output of the command")]
 fn compare(config: &Config, rows: usize, rounds: u32, steps: u32) -> Result<(), Failure> {
     let spec = config.net_spec().map_err(bug)?;
+    // The CPU computes every batch as well.
+    check_batch("--rows", &spec, rows, false)
+        .map_err(|error| Failure::new(ExitStatus::BadConfiguration, error))?;
     let device =
         TrainDevice::any_wgpu().map_err(|error| Failure::new(ExitStatus::Unavailable, error))?;
     let settings = ParitySettings { rounds, steps, seed: config.seed };

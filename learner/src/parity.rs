@@ -107,9 +107,11 @@ pub enum ParityError {
 }
 
 impl ParityReport {
-    /// Whether every difference is within tolerance.
+    /// Whether every difference is within tolerance. Without a round nothing was compared, so nothing
+    /// agrees.
     pub fn agrees(&self) -> bool {
-        self.loss_difference <= LOSS_TOLERANCE
+        self.rounds > 0
+            && self.loss_difference <= LOSS_TOLERANCE
             && self.outputs.iter().chain(&self.gradients).all(TensorComparison::agrees)
             && self.run.agrees()
     }
@@ -364,5 +366,22 @@ mod tests {
         assert!(!compare("broken", &gradient, &[0.1, f32::NAN, 0.3]).agrees());
         assert!(!compare("turned", &gradient, &[0.1, 0.2, 0.3]).agrees());
         assert!(is_worse(f64::NAN, 1.0) && !is_worse(1.0, f64::NAN));
+    }
+
+    #[test]
+    fn a_report_without_a_round_does_not_agree() {
+        let report = |rounds| ParityReport {
+            reference: "cpu".to_owned(),
+            tested: "gpu".to_owned(),
+            rounds,
+            loss: 0.0,
+            loss_difference: 0.0,
+            outputs: Vec::new(),
+            gradients: Vec::new(),
+            cpu_difference: 0.0,
+            run: RunComparison::default(),
+        };
+        assert!(report(1).agrees() && !report(0).agrees());
+        assert!(report(0).to_string().ends_with("devices DISAGREE"));
     }
 }

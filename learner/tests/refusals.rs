@@ -56,3 +56,31 @@ fn each_refusal_has_its_code_and_names_the_thing() {
         assert!(error.contains(expected), "{settings}: {error}");
     }
 }
+
+#[test]
+fn a_comparison_of_devices_takes_sensible_numbers_only() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    for (option, value, range) in [
+        ("--rows", "0", "1..=4096"),
+        ("--rows", "1000000000000", "1..=4096"),
+        ("--rounds", "0", "1..=1000"),
+        ("--steps", "10001", "0..=10000"),
+    ] {
+        let arguments = ["parity", option, value];
+        let (ended, error) = refused(home.path(), "preset = \"tictactoe\"\n", &arguments);
+        assert_eq!(ended, Some(64), "{error}");
+        assert!(error.contains(option) && error.contains(range), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn a_log_filter_that_cannot_be_used_is_named_though_there_is_no_log() {
+    let mut filters = vec![std::ffi::OsString::from("ouro=loud")];
+    #[cfg(unix)]
+    filters.push(std::os::unix::ffi::OsStringExt::from_vec(vec![0xff]));
+    for filter in filters {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ouro-learner"));
+        run(command.arg("healthcheck").env("RUST_LOG", &filter)).assert_refused(64, &["RUST_LOG"]);
+    }
+}

@@ -98,7 +98,7 @@ impl GameVisitor for Players<'_> {
     type Output = Result<Checked, ConfigError>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let MatchConfig { player, anchors, opening_plies, .. } = self.config;
+        let MatchConfig { player, anchors, opening_plies, max_plies, .. } = self.config;
         let template =
             Side::Network { player: player.as_str().into(), engine: smallest_network(&game) };
         let used = std::cell::Cell::new(false);
@@ -136,6 +136,15 @@ impl GameVisitor for Players<'_> {
             }
         }
         let opening_plies = opening_plies.unwrap_or_else(|| usual_opening_plies(&game));
+        // A written number was compared already.
+        if opening_plies as usize >= *max_plies {
+            let remedy = format!(
+                "games of {} begin with {opening_plies} random plies; give more, or set \
+                 arena.opening_plies",
+                G::NAME
+            );
+            return Err(SettingError::new("arena.max_plies", max_plies, remedy).into());
+        }
         Ok(Checked { shape: ClusterShape::of_seats(game.players()), anchors: names, opening_plies })
     }
 }
@@ -207,6 +216,27 @@ mod tests {
         let snake = checked(r#"{"game":"snake","size":6}"#);
         assert_eq!(names(&snake), [&["random"][..], &minimax].concat());
         assert_eq!((snake.shape, snake.opening_plies), (ClusterShape { seats: 1 }, 0));
+    }
+
+    #[test]
+    fn games_that_end_within_their_usual_opening_are_refused_by_their_limit() {
+        let limited = |game: &str, max_plies: usize, opening_plies: Option<u32>| {
+            let game = serde_json::from_str(game).unwrap();
+            let config = MatchConfig { max_plies, opening_plies, ..MatchConfig::default() };
+            check(&config, &game).map(|checked| checked.opening_plies)
+        };
+        for (game, opening) in [("tic_tac_toe", 2), ("connect_four", 3)] {
+            let config = format!("{{\"game\":\"{game}\"}}");
+            let error = limited(&config, opening as usize, None).unwrap_err().to_string();
+            let expected = format!("arena.max_plies is {opening}; games of {game} begin with");
+            assert!(error.starts_with(&expected), "{error}");
+            assert!(error.ends_with("give more, or set arena.opening_plies"), "{error}");
+            assert_eq!(limited(&config, opening as usize + 1, None).unwrap(), opening);
+            assert_eq!(limited(&config, opening as usize, Some(1)).unwrap(), 1);
+        }
+        // The start positions of snakes vary, so their games begin with none.
+        let duel = r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#;
+        assert_eq!(limited(duel, 1, None).unwrap(), 0);
     }
 
     #[test]

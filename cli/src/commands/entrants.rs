@@ -1,13 +1,15 @@
 //! The weights in players' names, and the game for which they were trained.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-use ouro_game::GameConfig;
+use ouro_game::{Game, GameConfig, GameVisitor};
 use ouro_net::{ContentHash, Engine};
 use ouro_players::WITHOUT_NETWORK;
 use ouro_players::registry::Options;
+use ouro_proto::text::brief;
 
 use super::weights;
 use crate::failure::Failure;
@@ -55,12 +57,26 @@ pub(super) fn load(
     Ok((game, engines))
 }
 
-/// Reads weights and the game that they were trained for.
+/// Reads weights and the game that they were trained for, whose rules can be built.
 fn read(path: &str) -> Result<(GameConfig, Arc<Engine>), Failure> {
     let weights = weights::read(Path::new(path))?;
-    let game = serde_json::from_str(&weights.meta().game)
-        .map_err(|error| Failure::data(format_args!("{path}: its game: {error}")))?;
+    let game = &weights.meta().game;
+    let refused = |error: &dyn Display| {
+        let (game, error) = (brief(game), brief(&error.to_string()));
+        Failure::data(format_args!("{path} was trained for {game}: {error}; name other weights"))
+    };
+    let game: GameConfig = serde_json::from_str(game).map_err(|error| refused(&error))?;
+    game.visit(Build).map_err(|error| refused(&error))?;
     Ok((game, Arc::new(Engine::new(&weights))))
+}
+
+/// Checks that the rules of a game can be built.
+struct Build;
+
+impl GameVisitor for Build {
+    type Output = ();
+
+    fn visit<G: Game>(self, _game: G) {}
 }
 
 /// Content hashes of the networks' files, by path. A run that continues from a file compares them, so that

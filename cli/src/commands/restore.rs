@@ -10,6 +10,7 @@ use ouro_arena::store::{
     self, CopyError, EmbeddedStore, LOG_FILE, RedisAddress, RedisStore, ServerReport,
     WEIGHTS_FOLDER, WeightsError, WeightsFolder, WeightsStore,
 };
+use ouro_replay::FolderDisk;
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 
@@ -17,9 +18,6 @@ use super::backup::{ARENA, LEARNER, Manifest, at, copy, copy_records, is_empty};
 use super::check;
 use crate::failure::{Failure, answer};
 use crate::output::Output;
-
-/// Names of lock files, which a copy leaves out.
-const LOCK: &str = "LOCK";
 
 /// Make a run of a backup, in a folder without a run or on new volumes.
 ///
@@ -147,7 +145,7 @@ fn to_server(address: &RedisAddress, folder: &Path) -> Result<(), Failure> {
         error => Failure::unavailable(error),
     })?;
     drop(files);
-    for name in [LOG_FILE, "games.log", LOCK] {
+    for name in [LOG_FILE, "games.log", FolderDisk::LOCK] {
         let path = folder.join(name);
         if path.exists() {
             fs::remove_file(&path).map_err(at("remove", &path))?;
@@ -164,7 +162,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
         let (source, copied) = (from.join(&name), to.join(&name));
         if source.is_dir() {
             copy_folder(&source, &copied)?;
-        } else if name != LOCK {
+        } else if name != FolderDisk::LOCK {
             copy(&source, &copied)?;
         }
     }

@@ -3,6 +3,7 @@
 //! At a terminal the command reads a line between plies. Elsewhere, or with `--all`, it prints all
 //! plies. An invalid record is shown up to the first invalid ply.
 
+use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,8 +19,11 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Maximum bytes of a record, both compressed and uncompressed.
-const MAX_BYTES: u64 = 256 << 20;
+/// Maximum bytes of a record, both compressed and uncompressed. A record of the most plies that are read,
+/// with 16 players, has 58 MB.
+const MAX_BYTES: u64 = 64 << 20;
+/// What to do about a record that is too long.
+const SHORTER: &str = "record the game with a smaller --max-plies";
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -149,26 +153,35 @@ impl ReplayVisitor for Show<'_> {
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let path = &arguments.record;
-    let text = read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
-            Failure::data(format_args!("{}: {error}", path.display()))
-        }
-        _ => Failure::read(path.display(), &error),
-    })?;
+    let text = read(path)?;
     let damaged = |error: ReplayError| Failure::data(format_args!("{}: {error}", path.display()));
     let record: GameRecord = GameRecord::from_json(&text).map_err(damaged)?;
     record.replay(Show { arguments, output }).map_err(damaged)?
 }
 
 /// Reads a text file and decompresses it if it starts like a gzip file.
-fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = read_regular(path, MAX_BYTES)?;
+fn read(path: &Path) -> Result<String, Failure> {
+    let damaged =
+        |problem: &dyn Display| Failure::data(format_args!("{}: {problem}", path.display()));
+    let mut bytes = read_regular(path, MAX_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => damaged(&format_args!("{error}; {SHORTER}")),
+        _ => Failure::read(path.display(), &error),
+    })?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
-        MultiGzDecoder::new(&bytes[..]).take(MAX_BYTES).read_to_end(&mut unpacked)?;
+        // One byte more detects a longer record.
+        let limited =
+            MultiGzDecoder::new(&bytes[..]).take(MAX_BYTES + 1).read_to_end(&mut unpacked);
+        limited.map_err(|error| damaged(&error))?;
+        if unpacked.len() as u64 > MAX_BYTES {
+            let packed = bytes.len();
+            return Err(damaged(&format_args!(
+                "its {packed} bytes unpack to more than {MAX_BYTES}; {SHORTER}"
+            )));
+        }
         bytes = unpacked;
     }
-    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    String::from_utf8(bytes).map_err(|error| damaged(&error))
 }
 
 fn print(frame: &Frame, last: usize, output: &mut Output) -> Result<(), Failure> {

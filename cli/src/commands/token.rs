@@ -1,6 +1,6 @@
 //! `ouro token`: creates, lists and revokes the tokens that services accept.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use ouro_service::access::{Role, StoredToken, TokenFile, TokenFileError};
 use serde::Serialize;
 
+use super::record::is_same_file;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -87,6 +88,10 @@ impl Token {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Create { name, role, days, out, file: FileArgument { tokens } } => {
+                if let Some(out) = &out {
+                    check_out(out, &tokens)?;
+                }
+                let _lock = TokenFile::lock(&tokens);
                 let mut file = TokenFile::load_or_empty(&tokens).map_err(failure)?;
                 let token = file.create(&name, role, days).map_err(failure)?;
                 let expires = file.tokens.last().and_then(|stored| stored.expires);
@@ -95,7 +100,13 @@ impl Token {
                 if let Some(out) = &out {
                     write_secret(out, &text)?;
                 }
-                file.save(&tokens).map_err(failure)?;
+                file.save(&tokens).map_err(|error| {
+                    // No service will accept the token, and its file would refuse the next try.
+                    if let Some(out) = &out {
+                        let _ = fs::remove_file(out);
+                    }
+                    failure(error)
+                })?;
                 let shown = out.is_none().then_some(text);
                 let line = shown.as_ref().map(|token| format!("{token}\n")).unwrap_or_default();
                 output.result(&Created { name, role, expires, token: shown }, line)?;
@@ -106,6 +117,7 @@ impl Token {
                 output.result(&file.tokens, lines)?;
             }
             Self::Revoke { name, keep_newest, file: FileArgument { tokens } } => {
+                let _lock = TokenFile::lock(&tokens);
                 let mut file = TokenFile::load(&tokens).map_err(failure)?;
                 let revoked = file.revoke(&name, keep_newest).map_err(failure)?;
                 file.save(&tokens).map_err(failure)?;
@@ -130,19 +142,37 @@ fn line(token: &StoredToken) -> String {
     format!("{name}  {role}  created {created}  expires {expires}  sha256 {:.8}\n", sha256)
 }
 
-/// Writes a secret to a new file that only its owner may read.
+/// Refuses a file of the new token that is the tokens file or its draft: the next write of the tokens file
+/// would replace the token.
+fn check_out(out: &Path, tokens: &Path) -> Result<(), Failure> {
+    if is_same_file(out, tokens) || is_same_file(out, &TokenFile::draft(tokens)) {
+        return Err(Failure::usage(format_args!(
+            "--out is {}, where the tokens file {} is written; name another file with --out",
+            out.display(),
+            tokens.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a secret to a new file that only its owner may read. Nothing is left of a file that cannot be
+/// written to its end.
 fn write_secret(path: &Path, text: &str) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| {
-        writeln!(file, "{text}")?;
-        file.sync_all()
-    });
+    let mut file = options.open(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::io(format_args!(
+            "{} exists, and a token never replaces a file; remove it or name another file with --out",
+            path.display()
+        )),
+        _ => Failure::write(path.display(), "--out", &error),
+    })?;
+    let written = writeln!(file, "{text}").and_then(|()| file.sync_all());
     written.map_err(|error| {
-        let path = path.display();
-        Failure::io(format_args!("token file {path} cannot be written: {error}"))
+        let _ = fs::remove_file(path);
+        Failure::write(path.display(), "--out", &error)
     })
 }
 

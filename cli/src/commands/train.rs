@@ -7,6 +7,7 @@
 mod arguments;
 mod curves;
 mod event;
+mod folder;
 mod history;
 mod plan;
 mod ratings;
@@ -33,6 +34,7 @@ use ouro_traces::Traces;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::Arguments;
+use self::folder::{Part, RunLock};
 use self::plan::{Access, Plan};
 use self::report::Reporter;
 use self::rounds::Rounds;
@@ -42,15 +44,18 @@ use crate::output::Output;
 
 /// Trains until the run ends: by a signal, a limit, or the end of a part.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let lock = RunLock::take(Plan::open(arguments)?.folder())?;
+    // Another start may have changed the folder before it was locked.
     let plan = Plan::open(arguments)?;
     let screen = Screen::new(output);
     identity().set_service("train");
     // The panel shows progress, so logs are limited to warnings.
-    telemetry::init_with(LogFormat::Text, "warn", screen.logs()).map_err(Failure::usage)?;
+    let logs = telemetry::init_with(LogFormat::Text, "warn", screen.logs());
+    logs.map_err(Failure::usage).inspect_err(|_| plan.discard(&lock, &[]))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let shutdown = Shutdown::new();
     let stop = shutdown.token().clone();
-    let ended = runtime.block_on(until_signal(&shutdown, train(plan, stop, screen)));
+    let ended = runtime.block_on(until_signal(&shutdown, train(plan, lock, stop, screen)));
     // Remaining tasks have had their deadline; do not wait for them again.
     runtime.shutdown_background();
     match ended.map_err(Failure::unavailable)? {
@@ -59,14 +64,19 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
 }
 
-/// Opens the ports and the data of all parts; nothing runs yet. Whatever was opened is closed again
-/// if a part refuses.
-async fn bind(plan: &Plan, access: Access) -> Result<(Arena, Learner, Actor), Failure> {
+/// Opens the ports and the data of all parts; nothing runs yet. If a part refuses, whatever was opened
+/// is closed again, and whatever was created is removed.
+async fn bind(
+    plan: &Plan,
+    lock: &RunLock,
+    access: Access,
+) -> Result<(Arena, Learner, Actor), Failure> {
     let Access { credential, tls, own_tls, .. } = access;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let config = ArenaConfig { guard: access.arena, server_tls: tls.clone(), ..plan.arena() };
     let arena = Arena::bind(config, Arc::new(SystemClock::new())).await;
-    let mut arena = arena.map_err(|error| refusal::of_arena(error, plan))?;
+    let arena = arena.map_err(|error| refusal::of_arena(error, plan));
+    let mut arena = arena.inspect_err(|_| plan.discard(lock, &[]))?;
     let arena_url = format!("{scheme}://{}", arena.local_addr());
     let config = plan.learner(arena_url.clone());
     let config = Config {
@@ -77,27 +87,35 @@ async fn bind(plan: &Plan, access: Access) -> Result<(Arena, Learner, Actor), Fa
         ..config
     };
     let learner = Learner::bind(config).await;
-    let learner = learner.map_err(|error| refusal::of_learner(error, plan))?;
+    let learner = learner.map_err(|error| refusal::of_learner(error, plan));
+    let learner = learner.inspect_err(|_| plan.discard(lock, &[Part::Arena]))?;
     let learner_url = format!("{scheme}://{}", learner.address());
     arena.watch_learner(learner_url.clone(), credential.clone(), own_tls.clone());
     let config = ActorConfig { credential, tls: own_tls, ..plan.actor(arena_url, learner_url) };
-    let actor = Actor::new(config).map_err(Failure::usage)?;
+    let actor = Actor::new(config).map_err(Failure::usage);
+    let actor = actor.inspect_err(|_| plan.discard(lock, &[Part::Arena, Part::Learner]))?;
     Ok((arena, learner, actor))
 }
 
-/// Starts the parts in the order of their dependencies and stops them in the opposite order.
-async fn train(plan: Plan, stop: CancellationToken, screen: Screen<'_>) -> Result<(), Failure> {
+/// Starts the parts in the order of their dependencies and stops them in the opposite order. Holds the
+/// lock of the folder until they have ended.
+async fn train(
+    plan: Plan,
+    lock: RunLock,
+    stop: CancellationToken,
+    screen: Screen<'_>,
+) -> Result<(), Failure> {
     let (otlp, trace_games) = plan.traces();
     let traces = Traces::start(otlp, trace_games);
     let traces = traces.map_err(|error| Failure::ended(error.status(), error));
-    let traces = traces.inspect_err(|_| plan.discard())?;
+    let traces = traces.inspect_err(|_| plan.discard(&lock, &[]))?;
     let metrics = MetricsServer::open(plan.metrics()).await;
     let metrics = metrics.map_err(|error| Failure::unavailable(&error));
-    let metrics = metrics.inspect_err(|_| plan.discard())?;
-    let access = plan.access().inspect_err(|_| plan.discard())?;
+    let metrics = metrics.inspect_err(|_| plan.discard(&lock, &[]))?;
+    let access = plan.access().inspect_err(|_| plan.discard(&lock, &[]))?;
     let guards = [access.arena.clone(), access.learner.clone()];
     let refusals = AccessSource::new(guards, access.tls.clone());
-    let (arena, learner, actor) = bind(&plan, access).await.inspect_err(|_| plan.discard())?;
+    let (arena, learner, actor) = bind(&plan, &lock, access).await?;
     plan.save()?;
 
     let (actor, rounds) = match plan.is_deterministic() {

@@ -202,7 +202,40 @@ fn tokens_are_listed_without_secrets_and_errors_are_one_line() {
     token(&["list", "--tokens", &file.display().to_string()]).assert_refused(65, &["tokens file"]);
     // A secret never replaces a file.
     let kept = ["create", "you", "--role", "reader", "--out", "run.toml"];
-    token(&kept).assert_refused(74, &["run.toml"]);
+    token(&kept).assert_refused(74, &["run.toml exists", "name another file with --out"]);
     assert_eq!(fs::read_to_string(&file).expect("it is there"), SMALL);
     assert!(!token(&["list"]).success().contains("you"), "no token without its secret");
+}
+
+#[test]
+fn the_file_of_a_token_is_never_the_tokens_file_and_is_removed_if_that_cannot_be_written() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let create = |arguments: &[&str]| {
+        let command = ["token", "create", "me", "--role", "reader"];
+        run(ouro(folder.path()).args(command).args(arguments))
+    };
+    for out in ["tokens.toml", "./tokens.toml", "tokens.new"] {
+        create(&["--out", out]).assert_refused(64, &[out, "tokens file", "--out"]);
+    }
+    create(&["--out", "me.token", "--tokens", "none/tokens.toml"])
+        .assert_refused(66, &["none/tokens.toml", "in a folder that exists"]);
+    let left = fs::read_dir(folder.path()).expect("the folder is there");
+    assert_eq!(left.count(), 0, "neither a token nor a tokens file is left");
+    assert_eq!(create(&["--out", "me.token"]).success(), "");
+}
+
+#[test]
+fn tokens_that_are_created_at_once_are_all_kept() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let names: Vec<String> = (0..8).map(|number| format!("actor-{number}")).collect();
+    let start = |name: &String| {
+        let mut command = ouro(folder.path());
+        Process::start_piped(command.args(["token", "create", name, "--role", "actor"]))
+    };
+    let processes: Vec<_> = names.iter().map(start).collect();
+    for process in processes {
+        process.end().success();
+    }
+    let list = run(ouro(folder.path()).args(["token", "list"])).success();
+    assert!(names.iter().all(|name| list.contains(name)), "{list}");
 }

@@ -1,5 +1,6 @@
 //! The subcommands about games and records, run as processes.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
@@ -94,6 +95,25 @@ fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
 }
 
 #[test]
+fn a_record_that_is_too_large_is_refused_with_its_size_and_the_limit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let most = 64 << 20;
+    let plain = path(folder.path(), "game.json");
+    let file = std::fs::File::create(&plain).expect("a file");
+    file.set_len(most + 1).expect("a file may have a hole");
+    fails(&["show", &plain], 65, "it has more than 67108864 bytes; record the game with a smaller");
+
+    let packed = path(folder.path(), "game.json.gz");
+    let file = std::fs::File::create(&packed).expect("a file");
+    let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    std::io::copy(&mut std::io::repeat(b' ').take(most + 1), &mut encoder).expect("written");
+    encoder.finish().expect("written");
+    let size = std::fs::metadata(&packed).expect("it is there").len();
+    let expected = format!("its {size} bytes unpack to more than 67108864; record the game with");
+    fails(&["show", &packed], 65, &expected);
+}
+
+#[test]
 fn bench_reports_machine_and_spread_for_every_configuration() {
     let output = ouro(&["bench", "game", "--json", "--seconds", "0.01", "--runs", "3"]);
     let report: serde_json::Value = serde_json::from_str(&output.success()).expect("JSON");
@@ -147,6 +167,14 @@ fn bench_learner_tells_the_cost_of_a_step_and_names_what_it_does_not_know() {
     fails(&["bench", "learner", "--network", "huge"], 64, "known are tiny");
     fails(&["bench", "learner", "--device", "tpu"], 64, "possible values: auto");
     fails(&["bench", "learner", "--batch", "0"], 64, "--batch is 0");
+    // The system reports its memory.
+    if cfg!(target_os = "linux") {
+        for verb in ["learner", "gpu"] {
+            let large = ["--device", "cpu", "--network", "medium", "--batch", "8,1048576"];
+            let expected = "network medium: --batch is 1048576; it takes up to ";
+            fails(&[&["bench", verb][..], &large].concat(), 64, expected);
+        }
+    }
 }
 
 #[test]

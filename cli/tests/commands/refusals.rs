@@ -7,6 +7,9 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 
+#[cfg(unix)]
+use ouro_testkit::process::run;
+
 use crate::support::small_run::{self, ouro, train};
 
 /// A folder with settings and a finished run, whose files the tests then damage.
@@ -177,18 +180,71 @@ fn wrong_settings_leave_no_run_behind() {
     output.assert_refused(66, &["none.toml"]);
 }
 
-#[test]
-fn weights_of_another_shape_cannot_play_and_say_why() {
-    let home = tempfile::tempdir().expect("a scratch folder");
+/// Writes weights for boards of 4x4 that say that they were trained for `game`.
+fn write_weights(path: &Path, game: &str) {
     let planes = ouro_game::PlaneShape { channels: 2, height: 4, width: 4 };
     let architecture = ouro_net::Architecture::Conv { channels: 2, layers: 1, hidden: 4 };
     let spec = ouro_net::NetSpec { planes, actions: 9, architecture };
-    let game = r#"{"game":"tic_tac_toe"}"#.to_owned();
-    let meta = ouro_net::WeightsMeta { game, generation: ouro_net::Generation(1), step: 1 };
+    let (game, generation) = (game.to_owned(), ouro_net::Generation(1));
+    let meta = ouro_net::WeightsMeta { game, generation, step: 1 };
     let weights = ouro_net::Weights::initialize(spec, meta, 1).expect("a valid spec");
-    fs::write(home.path().join("w"), weights.to_safetensors()).expect("it is written");
+    fs::write(path, weights.to_safetensors()).expect("it is written");
+}
+
+#[test]
+fn weights_for_a_game_that_cannot_be_built_are_refused_with_its_short_text() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let long = format!(r#"{{"game":"{}"}}"#, "g".repeat(10_000));
+    for (game, expected) in [
+        (r#"{"game":"connect_four","width":99}"#, "width is 99"),
+        (r#"{"game":"go"}"#, "unknown variant `go`"),
+        ("", "EOF"),
+        (&*long, "ggg … ggg"),
+    ] {
+        write_weights(&home.path().join("w"), game);
+        for arguments in [&["match", "net{weights=w}", "random"][..], &["exam", "net{weights=w}"]] {
+            let output = ouro(home.path(), arguments);
+            let parts = ["w was trained for ", expected, "; name other weights"];
+            output.assert_refused(65, &parts);
+            assert!(output.stderr.len() < 1_000, "{}", output.stderr);
+        }
+    }
+}
+
+#[test]
+fn weights_of_another_shape_cannot_play_and_say_why() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    write_weights(&home.path().join("w"), r#"{"game":"tic_tac_toe"}"#);
     for player in ["net{weights=w}", "mcts{sims=4,weights=w}"] {
         let output = ouro(home.path(), &["match", player, "random", "--games", "2"]);
         output.assert_refused(64, &["weights=w", "4"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_value_that_is_not_text_is_named_by_the_option_of_its_subcommand() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let broken = std::ffi::OsStr::from_bytes(b"a\xff");
+    let mut command = small_run::command(home.path(), &["tune"]);
+    // `--path` is a path here, but text in `ouro serve`.
+    let ended = run(command.arg("--path").arg(broken).arg("--game").arg(broken));
+    ended.assert_refused(64, &["not UTF-8 text: --game; "]);
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_that_are_not_text_are_named() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let home = small_run::home();
+    for variable in ["OURO_STORE_NAME", "RUST_LOG"] {
+        let start = ["train", "--run", "run", "--config", "small.toml", "--for", "1ms"];
+        let mut command = small_run::command(home.path(), &start);
+        let ended = run(command.env(variable, std::ffi::OsStr::from_bytes(b"info\xff")));
+        ended.assert_refused(64, &[variable, "not UTF-8 text"]);
+        assert!(!home.path().join("run").exists(), "{variable}");
     }
 }

@@ -10,11 +10,12 @@ mod process;
 use std::path::Path;
 use std::process::Command;
 
-use ouro_testkit::process::run;
+use ouro_testkit::process::{Process, run};
 use serde_json::Value;
 
 use self::process::Trainer;
 use crate::support::promoting_run::SETTINGS;
+use crate::support::small_run;
 
 fn home_with_settings() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a scratch folder");
@@ -55,6 +56,21 @@ fn ctrl_c_drains_and_says_how_to_go_on() {
     for event in ["start", "draining", "end"] {
         assert_eq!(names.iter().filter(|&name| name == event).count(), 2, "{event}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_whose_own_path_is_not_text_trains_and_shows_it_lossily() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::process::CommandExt;
+
+    let home = small_run::home();
+    let ports = ["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off"];
+    let start = ["train", "--device", "cpu", "--run", "run", "--config", "small.toml"];
+    let mut command =
+        small_run::command(home.path(), &[&start[..], &ports, &["--for", "1ms"]].concat());
+    let events = run(command.arg0(std::ffi::OsStr::from_bytes(b"ouro-\xff"))).success();
+    assert!(events.contains("\"ouro-\u{fffd} train --run run "), "{events}");
 }
 
 #[test]
@@ -107,4 +123,24 @@ fn two_processes_cannot_share_a_run_and_the_second_says_why() {
     assert!(message.contains("in use by another process"), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
     trainer.kill();
+}
+
+#[test]
+fn starts_at_once_in_a_new_folder_leave_one_run_that_is_sound() {
+    let home = small_run::home();
+    let ports = ["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off"];
+    let start = ["train", "--device", "cpu", "--threads", "1", "--run", "run"];
+    let settings = ["--config", "small.toml", "--for", "2s"];
+    let arguments = [&start[..], &ports, &settings].concat();
+    let starts =
+        [(); 3].map(|()| Process::start_piped(&mut small_run::command(home.path(), &arguments)));
+    let ended = starts.map(|process| process.end_within(process::PATIENCE));
+    for one in ended.iter().filter(|one| one.code != Some(0)) {
+        // A start that finds the settings of the first one is refused for its --config.
+        let code = if one.stderr.contains("--config is for new runs") { 64 } else { 69 };
+        one.assert_refused(code, &["run"]);
+        assert!(code == 64 || one.stderr.contains("in use by another process"), "{}", one.stderr);
+    }
+    assert!(ended.iter().any(|one| one.code == Some(0)), "{ended:?}");
+    small_run::ouro(home.path(), &["check", "run"]).success();
 }

@@ -4,8 +4,10 @@
 //! record at the first disagreement and names the ply and the reason: an illegal action, a ply
 //! after the end of the game, or a state whose digest differs from the recorded one.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::action::Action;
 use crate::catalog::GameConfig;
@@ -18,6 +20,9 @@ pub use crate::rng::GAME_RNG;
 
 /// The version that this code writes, and the newest version that it reads.
 pub const RECORD_VERSION: u32 = 1;
+
+/// Most plies of a record that is read: the longest game of any setting.
+pub const MAX_PLIES: usize = 1 << 20;
 
 /// One recorded game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +53,17 @@ pub enum ReplayError {
         got: u32,
         /// Newest version that this program reads.
         newest: u32,
+    },
+    /// The record is longer than any game of a setting.
+    #[error(
+        "record has {plies} plies and {digests} digests; at most {MAX_PLIES} plies are read, so record \
+         the game with a smaller --max-plies"
+    )]
+    TooLong {
+        /// Plies in the record.
+        plies: usize,
+        /// Digests in the record.
+        digests: usize,
     },
     /// The configuration is out of range.
     #[error(transparent)]
@@ -91,8 +107,9 @@ pub enum ReplayError {
 }
 
 impl<C: DeserializeOwned> GameRecord<C> {
-    /// Reads a record from JSON. The version is checked first, so that a newer record is reported
-    /// as newer instead of unreadable.
+    /// Reads a record of at most [`MAX_PLIES`] plies from JSON. The version is checked first, so that a
+    /// newer record is reported as newer instead of unreadable. The lengths are checked next: a small
+    /// compressed file may unpack to millions of plies, which would take gigabytes.
     pub fn from_json(text: &str) -> Result<Self, ReplayError> {
         #[derive(Deserialize)]
         struct Head {
@@ -103,7 +120,44 @@ impl<C: DeserializeOwned> GameRecord<C> {
             |error: serde_json::Error| ReplayError::Malformed(one_line(&error.to_string()));
         let head: Head = serde_json::from_str(text).map_err(malformed)?;
         check_version(head.version)?;
+        let lengths: Lengths = serde_json::from_str(text).map_err(malformed)?;
+        let Lengths { plies: Length(plies), digests: Length(digests) } = lengths;
+        if plies > MAX_PLIES || digests > MAX_PLIES + 1 {
+            return Err(ReplayError::TooLong { plies, digests });
+        }
         serde_json::from_str(text).map_err(malformed)
+    }
+}
+
+/// The lengths of a record.
+#[derive(Deserialize)]
+struct Lengths {
+    plies: Length,
+    digests: Length,
+}
+
+/// The length of a list, whose elements are skipped and take no memory.
+struct Length(usize);
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Count;
+        impl<'de> Visitor<'de> for Count {
+            type Value = Length;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Length, A::Error> {
+                let mut length = 0;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    length += 1;
+                }
+                Ok(Length(length))
+            }
+        }
+        deserializer.deserialize_seq(Count)
     }
 }
 

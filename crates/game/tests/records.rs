@@ -2,7 +2,7 @@
 //! with the ply and the reason.
 
 use ouro_game::catalog::{GAMES, ReplayVisitor};
-use ouro_game::record::{Recorder, Replay, ReplayError};
+use ouro_game::record::{MAX_PLIES, Recorder, Replay, ReplayError};
 use ouro_game::{
     Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, StepError, Turn,
 };
@@ -173,6 +173,22 @@ fn text_that_is_not_a_record_is_refused_before_anything_is_built() {
     for (text, expected) in cases {
         let error = GameRecord::<GameConfig>::from_json(&text).expect_err(&text).to_string();
         assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_record_longer_than_any_game_is_refused_before_its_plies_take_memory() {
+    let record = serde_json::to_string(&short_game()).expect("records serialise");
+    for (list, element, text) in [
+        ("\"plies\":[", "[],", "record has 1048577 plies and 6 digests; at most 1048576 plies"),
+        ("\"digests\":[", "0,", "record has 5 plies and 1048578 digests; "),
+    ] {
+        let more = MAX_PLIES + 1 - 5;
+        let long = record.replace(list, &format!("{list}{}", element.repeat(more)));
+        let error = GameRecord::<GameConfig>::from_json(&long).expect_err(list).to_string();
+        assert!(error.starts_with(text) && error.ends_with(" --max-plies"), "{error}");
+        let most = record.replace(list, &format!("{list}{}", element.repeat(more - 1)));
+        assert!(GameRecord::<GameConfig>::from_json(&most).is_ok(), "{list}");
     }
 }
 

@@ -47,7 +47,7 @@ impl Method {
 
     /// Solves `board`. The answer [`NoSolution`](crate::Answer::NoSolution) is a proof.
     ///
-    /// `watch` is called every few nodes; the search ends when it returns false. Only
+    /// `watch` is called at least every few nodes; the search ends when it returns false. Only
     /// [`Method::Search`] uses several threads. A board beyond [`max_side`](Self::max_side) stops at once.
     pub fn solve(
         self,

@@ -49,7 +49,9 @@ pub(crate) fn solve(board: &Board, watch: &(dyn Fn(Progress) -> bool + Sync)) ->
         if found != lbool::TRUE {
             return end(Answer::Stopped);
         }
-        let cuts = cycles::cuts(&encoding, &solver);
+        let Some(cuts) = cycles::cuts(&encoding, &solver, &|| watch(progress)) else {
+            return end(Answer::Stopped);
+        };
         if cuts.is_empty() {
             return end(Answer::Path(encoding.path(&solver)));
         }

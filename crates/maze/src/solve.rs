@@ -66,9 +66,12 @@ impl Progress {
 
 /// Solves `board` from its start, or from any free cell if it gives none.
 ///
-/// `watch` is called from all threads every few nodes; the search ends when it returns false.
-/// With one thread the same board and seed give the same answer.
+/// `watch` is called from all threads, before each start and every few nodes; the search ends when it
+/// returns false. With one thread the same board and seed give the same answer.
 pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + Sync)) -> Solved {
+    if has_surplus(board) {
+        return Progress { nodes: 0, round: 1, starts: 0 }.with(Answer::NoSolution);
+    }
     let given = board.start();
     let mut starts: Vec<usize> = match given {
         Some(start) => vec![start],
@@ -127,6 +130,15 @@ pub fn solve(board: &Board, limits: Limits, watch: &(dyn Fn(Progress) -> bool + 
     Solved { answer: Answer::Stopped, progress: Progress { nodes, round: 0, starts: starts.len() } }
 }
 
+/// Whether one colour of a chessboard has so many more free cells that no start has a path: the colours
+/// alternate along a path. One test of the board replaces one of each start.
+fn has_surplus(board: &Board) -> bool {
+    let (width, height) = (board.width(), board.height());
+    let free = (0..width * height).filter(|&cell| board.is_free(cell));
+    let light = |cell: usize| (cell / width + cell % width).is_multiple_of(2);
+    free.map(|cell| if light(cell) { 1_i64 } else { -1 }).sum::<i64>().unsigned_abs() > 1
+}
+
 /// One pass over all starts that are left.
 struct Round<'a> {
     starts: &'a [usize],
@@ -156,6 +168,10 @@ impl Round<'_> {
         while !self.stop.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&start) = self.starts.get(number / self.copies) else { return };
+            // A start that is refuted at once has no node at which the search asks.
+            if self.is_stopped(self.nodes.load(Ordering::Relaxed), watch) {
+                return;
+            }
             let mut seen = search.nodes();
             let end = search.run(start, self.limit, self.noise, |nodes| {
                 if nodes - seen < WATCH_EVERY {
@@ -163,12 +179,7 @@ impl Round<'_> {
                 }
                 let total = self.nodes.fetch_add(nodes - seen, Ordering::Relaxed) + nodes - seen;
                 seen = nodes;
-                let progress =
-                    Progress { nodes: total, round: self.number, starts: self.starts.len() };
-                if !watch(progress) {
-                    self.stop.store(true, Ordering::Relaxed);
-                }
-                self.stop.load(Ordering::Relaxed)
+                self.is_stopped(total, watch)
             });
             self.nodes.fetch_add(search.nodes() - seen, Ordering::Relaxed);
             let Ok(mut result) = self.result.lock() else { return };
@@ -185,5 +196,13 @@ impl Round<'_> {
                 End::Limit => result.open.push(start),
             }
         }
+    }
+
+    /// Reports `nodes` to the watch, and returns whether the search has ended, here or in another thread.
+    fn is_stopped(&self, nodes: u64, watch: &(dyn Fn(Progress) -> bool + Sync)) -> bool {
+        if !watch(Progress { nodes, round: self.number, starts: self.starts.len() }) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.stop.load(Ordering::Relaxed)
     }
 }

@@ -167,6 +167,37 @@ fn a_watch_that_returns_false_stops_every_method() {
     }
 }
 
+/// Three corridors that meet in one cell. They have three ends and a path has two, so the tests refute
+/// every start before its first decision. The colours fit.
+fn three_ends(arm: usize) -> Board {
+    let (width, height) = (2 * arm + 1, arm + 1);
+    let free = (0..width * height).map(|cell| cell < width || cell % width == arm).collect();
+    Board::new(width, height, free, None).expect("the board is connected")
+}
+
+#[test]
+fn the_watch_is_asked_before_each_start_though_all_are_refuted_at_once() {
+    let board = three_ends(20);
+    let calls = AtomicU64::new(0);
+    let until = |last: u64| {
+        calls.store(0, Ordering::Relaxed);
+        solve(&board, ONE_THREAD, &|_| calls.fetch_add(1, Ordering::Relaxed) < last)
+    };
+    let Solved { answer, progress } = until(u64::MAX);
+    assert_eq!((answer, progress.nodes, progress.starts), (Answer::NoSolution, 0, 0));
+    assert_eq!(calls.load(Ordering::Relaxed), 61, "once for each start");
+    let Solved { answer, progress } = until(7);
+    assert_eq!((answer, progress.starts), (Answer::Stopped, 61 - 7));
+    assert_eq!(calls.load(Ordering::Relaxed), 8);
+}
+
+#[test]
+fn colours_that_do_not_fit_refute_all_starts_together() {
+    let solved = solve(&hopeless(201), ONE_THREAD, &|_| panic!("no start is searched"));
+    assert_eq!(solved.answer, Answer::NoSolution);
+    assert_eq!((solved.progress.nodes, solved.progress.round, solved.progress.starts), (0, 1, 0));
+}
+
 #[test]
 fn threads_find_a_path_and_a_refutation_too() {
     let limits = Limits { threads: 4, seed: 3 };

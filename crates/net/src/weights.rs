@@ -42,6 +42,11 @@ pub struct Weights {
     tensors: Vec<Vec<f32>>,
 }
 
+/// What to do about a file that differs from what a program wrote.
+const DAMAGED: &str = "the file is damaged, fetch or export it again";
+/// What to do about values that no network can use.
+const UNUSABLE: &str = "use other weights";
+
 /// Reason why weights are refused. Text from a file is shortened, and its control characters are
 /// escaped, so that a message is one short line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +55,7 @@ pub enum WeightsError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The header is longer than allowed, by its length field.
-    #[error("weights: the header has {bytes} bytes; at most {max} are read")]
+    #[error("weights: the header has {bytes} bytes; at most {max} are read; {DAMAGED}")]
     HeaderTooLarge {
         /// Length in the file.
         bytes: u64,
@@ -58,10 +63,10 @@ pub enum WeightsError {
         max: usize,
     },
     /// The bytes are not a complete safetensors file.
-    #[error("weights: not a whole safetensors file: {0}")]
+    #[error("weights: not a whole safetensors file: {0}; {DAMAGED}")]
     Malformed(String),
     /// The header has two entries of one name, which is ambiguous.
-    #[error("weights: the header has \"{name}\" twice")]
+    #[error("weights: the header has \"{name}\" twice; {DAMAGED}")]
     NameTwice {
         /// The name.
         name: String,
@@ -73,7 +78,7 @@ pub enum WeightsError {
         key: &'static str,
     },
     /// More metadata entries than Ouro writes.
-    #[error("weights: {count} metadata entries; only {key:?} is expected")]
+    #[error("weights: {count} metadata entries; only {key:?} is expected; {DAMAGED}")]
     MetadataExtra {
         /// Entries in the file.
         count: usize,
@@ -81,7 +86,7 @@ pub enum WeightsError {
         key: &'static str,
     },
     /// The metadata entry is not a valid document.
-    #[error("weights: the metadata is not readable: {0}")]
+    #[error("weights: the metadata is not readable: {0}; {DAMAGED}")]
     MetadataInvalid(String),
     /// The file was written by a newer program.
     #[error("weights: format version {got}; this program reads versions 1 to {newest}")]
@@ -110,19 +115,19 @@ pub enum WeightsError {
         expected: usize,
     },
     /// A tensor of the spec is not in the file.
-    #[error("weights: tensor {name} is missing")]
+    #[error("weights: tensor {name} is missing; {DAMAGED}")]
     TensorMissing {
         /// The tensor.
         name: String,
     },
     /// A tensor in the file is not in the spec.
-    #[error("weights: tensor {name} is not part of the spec")]
+    #[error("weights: tensor {name} is not part of the spec; {DAMAGED}")]
     TensorExtra {
         /// The tensor.
         name: String,
     },
     /// The dimensions of a tensor differ from the spec.
-    #[error("weights: tensor {name} has shape {got}; the spec has {expected:?}")]
+    #[error("weights: tensor {name} has shape {got}; the spec has {expected:?}; {DAMAGED}")]
     TensorShape {
         /// The tensor.
         name: String,
@@ -132,7 +137,7 @@ pub enum WeightsError {
         expected: Vec<usize>,
     },
     /// A tensor is not stored as f32.
-    #[error("weights: tensor {name} is stored as {dtype}; only F32 is read")]
+    #[error("weights: tensor {name} is stored as {dtype}; only F32 is read; {DAMAGED}")]
     TensorType {
         /// The tensor.
         name: String,
@@ -140,10 +145,7 @@ pub enum WeightsError {
         dtype: String,
     },
     /// The hash of the tensors differs from the metadata.
-    #[error(
-        "weights: the tensors hash to {got}, the metadata says {expected}; the file is damaged, \
-         fetch or export it again"
-    )]
+    #[error("weights: the tensors hash to {got}, the metadata says {expected}; {DAMAGED}")]
     ContentMismatch {
         /// Hash of the bytes in the file.
         got: String,
@@ -151,7 +153,9 @@ pub enum WeightsError {
         expected: String,
     },
     /// A running variance is below zero.
-    #[error("weights: tensor {name} holds {value} at index {index}; a variance is 0 or more")]
+    #[error(
+        "weights: tensor {name} holds {value} at index {index}; a variance is 0 or more; {UNUSABLE}"
+    )]
     NegativeVariance {
         /// The tensor.
         name: String,
@@ -161,7 +165,9 @@ pub enum WeightsError {
         value: String,
     },
     /// A value is infinite or NaN.
-    #[error("weights: tensor {name} holds {value} at index {index}; values must be finite")]
+    #[error(
+        "weights: tensor {name} holds {value} at index {index}; values must be finite; {UNUSABLE}"
+    )]
     NotFinite {
         /// The tensor.
         name: String,
@@ -173,7 +179,7 @@ pub enum WeightsError {
     /// A convolution does not stay finite when batch norm is folded in.
     #[error(
         "weights: tensor {name} is not finite at index {index} once batch norm is folded in; \
-         its scale or mean is too large, or its variance too small"
+         its scale or mean is too large, or its variance too small; {UNUSABLE}"
     )]
     FoldsToInfinity {
         /// The convolution's weight or the norm's bias.

@@ -91,8 +91,23 @@ impl OpponentShares {
         Ok(())
     }
 
+    /// The shares times a power of two, after which the largest is near 1. The casts and sums of a draw
+    /// then neither vanish nor overflow. A power of two keeps all bits, so no draw changes.
+    fn scaled(&self) -> Self {
+        let Self { self_play, prioritised, uniform } = *self;
+        let largest = self_play.max(prioritised).max(uniform);
+        // The power itself must be neither 0 nor infinite.
+        let scale = 2.0_f64.powi(-(largest.log2().clamp(-1_000.0, 1_000.0) as i32));
+        Self {
+            self_play: self_play * scale,
+            prioritised: prioritised * scale,
+            uniform: uniform * scale,
+        }
+    }
+
     fn draw(&self, rng: &mut Rng) -> Kind {
-        let kinds = [self.self_play, self.prioritised, self.uniform].map(|share| share as f32);
+        let Self { self_play, prioritised, uniform } = self.scaled();
+        let kinds = [self_play, prioritised, uniform].map(|share| share as f32);
         match rng.weighted(&kinds) {
             1 => Kind::Prioritised,
             2 => Kind::Uniform,
@@ -138,8 +153,9 @@ pub fn draw_seats(
     shared: &mut Rng,
 ) -> Vec<Opponent> {
     let mut drawn = vec![Opponent::Newest; seats];
-    let pool = shares.prioritised + shares.uniform;
-    let is_self_play = own.unit() * (shares.self_play + pool) < shares.self_play;
+    let OpponentShares { self_play, prioritised, uniform } = shares.scaled();
+    let pool = prioritised + uniform;
+    let is_self_play = own.unit() * (self_play + pool) < self_play;
     if win_probabilities.is_empty() || is_self_play || pool == 0.0 {
         return drawn;
     }

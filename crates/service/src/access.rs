@@ -33,4 +33,4 @@ pub use limits::CredentialLimits;
 pub use refusals::RefusalCounts;
 pub use role::{Role, UnknownRole};
 pub use token::{Token, TokenError};
-pub use token_file::{StoredToken, TokenFile, TokenFileError};
+pub use token_file::{StoredToken, TokenFile, TokenFileError, TokenFileLock};

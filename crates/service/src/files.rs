@@ -4,15 +4,21 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Reads a whole file of at most `most` bytes.
-///
-/// Refuses anything but a regular file: reading a named pipe may block for ever, and a device may
-/// have no end.
+/// Refuses anything but a regular file: opening or reading a named pipe may block for ever, and a device
+/// may have no end.
+pub fn check_regular(path: &Path) -> io::Result<()> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let found = if kind.is_dir() { "a folder" } else { "not a regular file" };
+    Err(io::Error::other(format!("it is {found}; name a file")))
+}
+
+/// Reads a whole [regular](check_regular) file of at most `most` bytes.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    check_regular(path)?;
     let mut bytes = Vec::new();
     // One byte more detects a longer file. The length in the metadata may be out of date.
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -67,9 +73,10 @@ mod tests {
         assert_eq!(read_regular(&path, 4).unwrap(), b"1234");
         assert_eq!(read_regular(&path, 3).unwrap_err().to_string(), "it has more than 3 bytes");
         let refused = read_regular(folder.path(), 3).unwrap_err();
-        assert_eq!(refused.to_string(), "it is not a regular file");
+        assert_eq!(refused.to_string(), "it is a folder; name a file");
         if cfg!(unix) {
-            assert!(read_regular(Path::new("/dev/zero"), 3).is_err());
+            let refused = read_regular(Path::new("/dev/zero"), 3).unwrap_err();
+            assert_eq!(refused.to_string(), "it is not a regular file; name a file");
         }
         assert_eq!(
             read_regular(&folder.path().join("none"), 3).unwrap_err().kind(),

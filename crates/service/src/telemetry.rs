@@ -4,6 +4,7 @@
 //! the process is ([`identity`](mod@crate::identity)): `service`, `actor`, `run` and `generation`,
 //! as far as they are known and the event has no field of the same name.
 
+use std::env::VarError;
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write};
 
@@ -40,6 +41,9 @@ pub enum TelemetryError {
     /// `RUST_LOG` does not parse.
     #[error("RUST_LOG is not a log filter: {0}; try `info` or `ouro_arena=debug`")]
     Filter(#[from] ParseError),
+    /// `RUST_LOG` is not text.
+    #[error("RUST_LOG is not UTF-8 text; try `info` or `ouro_arena=debug`")]
+    NotText,
     /// Logging is already set up in this process.
     #[error("logging is already set up")]
     Installed,
@@ -56,7 +60,11 @@ pub fn init_with<W: Write>(
     level: &str,
     writer: impl Fn() -> W + Send + Sync + 'static,
 ) -> Result<(), TelemetryError> {
-    let filter = filter(std::env::var("RUST_LOG").ok(), level)?;
+    let directives = match std::env::var("RUST_LOG") {
+        Err(VarError::NotUnicode(_)) => return Err(TelemetryError::NotText),
+        directives => directives.ok(),
+    };
+    let filter = filter(directives, level)?;
     let terminal = std::io::stderr().is_terminal();
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(terminal);
     let layer = match (format, terminal) {

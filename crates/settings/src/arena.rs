@@ -28,7 +28,7 @@ pub struct MatchConfig {
     /// Random plies at the start of each game, the same for all games of a seed. Left out: 2 or 3
     /// in games that always have the same start, else 0.
     pub opening_plies: Option<u32>,
-    /// Plies after which a game is cut short and scored by its position.
+    /// Plies after which a game is cut short and scored by its position; more than its opening plies.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub max_plies: usize,
     /// Games in play at the same time, so that networks evaluate batches. With fewer, the first

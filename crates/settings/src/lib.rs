@@ -43,7 +43,7 @@ pub use learner::{
     AlgorithmConfig, AlgorithmName, AlphaZeroConfig, IntakeConfig, LearningRateSchedule,
     OptimizerConfig, ReinforceConfig, ReplayConfig, TrainConfig, WeightAveraging,
 };
-pub use memory::Process;
+pub use memory::{Process, check_batch};
 pub use page::settings_page;
 pub use preset::Preset;
 pub use problem::check_gate;

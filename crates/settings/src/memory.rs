@@ -81,19 +81,7 @@ impl Settings {
                 Process::Arena => self.arena_memory(&sizes, &mut parts),
             }
         }
-        let total: u128 = parts.iter().map(|part| part.bytes).sum();
-        let largest = parts.into_iter().max_by_key(|part| part.bytes);
-        let Some(Part { key, value, bytes }) = largest.filter(|_| total > u128::from(memory))
-        else {
-            return Ok(());
-        };
-        let remedy = format!(
-            "it takes up to {} of memory, all together {}, and this machine has {}; lower it",
-            gibibytes(bytes),
-            gibibytes(total),
-            gibibytes(memory.into())
-        );
-        Err(SettingError::new(key, value, remedy))
+        check_parts(parts, memory)
     }
 
     fn actor_memory(&self, sizes: &Sizes, parts: &mut Vec<Part>) {
@@ -124,7 +112,7 @@ impl Settings {
         let mut add = |key, value: usize, bytes| parts.push(part(key, value, bytes));
         add("net", values as usize, 4 * VALUE_COPIES * values);
         let rows = self.train.batch_moves;
-        let row = BATCHES * sizes.planes + 2 * activations(&self.net, sizes.cells);
+        let row = row_bytes(&self.net, sizes.planes, sizes.cells);
         add("train.batch_moves", rows, rows as u128 * row);
         let (plies, threads) = (self.intake.max_plies, self.replay.assembly_threads as u128);
         // A game is checked in one state at a time. Batches are made from all states of a game.
@@ -148,6 +136,50 @@ impl Settings {
         let game = sizes.state + PLY_BYTES * self.arena.max_plies as u128;
         parts.push(part("arena.parallel", parallel, parallel as u128 * game));
     }
+}
+
+/// Refuses batches of `rows` positions if training `spec` on them may need more memory than this machine
+/// has. The error names `key`. Accepts all if the system does not report its memory.
+///
+/// With `on_gpu` the activations are in the memory of the GPU, whose size is not known.
+pub fn check_batch(
+    key: &'static str,
+    spec: &NetSpec,
+    rows: usize,
+    on_gpu: bool,
+) -> Result<(), SettingError> {
+    let parts = batch_parts(key, spec, rows, on_gpu);
+    machine_memory().map_or(Ok(()), |memory| check_parts(parts, memory))
+}
+
+fn batch_parts(key: &'static str, spec: &NetSpec, rows: usize, on_gpu: bool) -> Vec<Part> {
+    let values: u128 = spec.tensors().iter().map(|tensor| tensor.len() as u128).sum();
+    let planes = 4 * spec.planes.len() as u128;
+    let cells = spec.planes.height as u128 * spec.planes.width as u128;
+    let row = if on_gpu { BATCHES * planes } else { row_bytes(&spec.architecture, planes, cells) };
+    let network = part("net", values as usize, 4 * VALUE_COPIES * values);
+    vec![network, part(key, rows, rows as u128 * row)]
+}
+
+/// Refuses parts that together need more than `memory` bytes. The error names the largest.
+fn check_parts(parts: Vec<Part>, memory: u64) -> Result<(), SettingError> {
+    let total: u128 = parts.iter().map(|part| part.bytes).sum();
+    let largest = parts.into_iter().max_by_key(|part| part.bytes);
+    let Some(Part { key, value, bytes }) = largest.filter(|_| total > u128::from(memory)) else {
+        return Ok(());
+    };
+    let remedy = format!(
+        "it takes up to {} of memory, all together {}, and this machine has {}; lower it",
+        gibibytes(bytes),
+        gibibytes(total),
+        gibibytes(memory.into())
+    );
+    Err(SettingError::new(key, value, remedy))
+}
+
+/// Bytes of a position in training, whose inputs for the network are `planes` bytes.
+fn row_bytes(net: &Architecture, planes: u128, cells: u128) -> u128 {
+    BATCHES * planes + 2 * activations(net, cells)
 }
 
 fn part(key: &'static str, value: usize, bytes: u128) -> Part {
@@ -225,6 +257,24 @@ mod tests {
             assert_eq!(error.key, key);
             assert!(error.to_string().contains("this machine has 64.0 GiB; lower it"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_batch_takes_as_much_as_in_the_settings_and_less_beside_a_gpu() {
+        let mut settings = Preset::Duel7x7.settings();
+        settings.train.batch_moves = 1 << 20;
+        let spec = settings.net_spec().expect("a preset has a network");
+        let check = |on_gpu, memory| {
+            check_parts(batch_parts("--batch", &spec, settings.train.batch_moves, on_gpu), memory)
+        };
+        let as_setting = settings.check_memory(&[Process::Learner], 1 << 30).expect_err("refused");
+        let error = check(false, 1 << 30).expect_err("it is too large");
+        assert!(error.to_string().starts_with("--batch is 1048576; it takes up to "), "{error}");
+        let bytes =
+            |error: &SettingError| error.remedy.split(" of memory").next().map(str::to_owned);
+        assert_eq!((&*as_setting.key, bytes(&as_setting)), ("train.batch_moves", bytes(&error)));
+        assert!(check(false, 32 << 30).is_err() && check(true, 32 << 30).is_ok());
+        assert!(check(true, 1 << 30).is_err());
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let read = || {
         // Reading a named pipe may block for ever.
         if !fs::metadata(path)?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
+            return Err(io::Error::other("it is not a regular file; name a file"));
         }
         let mut bytes = Vec::new();
         // The byte beyond the limit reveals a larger file. Cut there, it would lose certificates.

@@ -192,7 +192,7 @@ fn each_error_names_the_file_and_the_remedy() {
     let none = error(&path("none.crt"), &good.key);
     assert!(none.contains("none.crt cannot be read: "), "{none}");
     let folder_error = error(folder.path(), &good.key);
-    assert!(folder_error.ends_with("it is not a regular file"), "{folder_error}");
+    assert!(folder_error.ends_with("it is not a regular file; name a file"), "{folder_error}");
     let swapped = error(&good.key, &good.certificate);
     assert!(swapped.contains("good.key has no usable certificate (none found)"), "{swapped}");
     let no_key = error(&good.certificate, &good.certificate);

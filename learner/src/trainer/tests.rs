@@ -122,7 +122,11 @@ fn a_loss_that_is_not_finite_ends_training() {
     broken.outcomes[3] = f32::INFINITY;
     let error = trainer.step(&broken).expect_err("the loss is infinite");
     assert!(matches!(error, TrainError::NotFinite { step: 0, .. }), "{error}");
-    assert!(matches!(trainer.weights(Generation(1)), Err(TrainError::Diverged(_))));
+    let error = trainer.weights(Generation(1)).expect_err("the weights are not finite");
+    assert!(matches!(error, TrainError::Diverged(_)), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("training diverged: weights: tensor "), "{text}");
+    assert!(!text.contains("other weights"), "the remedy is that of training: {text}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use ouro_learner::{AlphaZero, Positions, TrainError, Trainer};
 use ouro_net::{Weights, WeightsMeta};
 use serde::Serialize;
 
-use super::learner::{check_batches, named_cases};
+use super::learner::{check_batches, check_memory, named_cases};
 use super::timing::Spread;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
@@ -152,6 +152,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     check_batches(&arguments.batch)?;
     let device = TrainDevice::choose(arguments.device, arguments.allow_software_adapter);
     let device = device.map_err(Failure::unavailable)?;
+    check_memory("--batch", &cases, &arguments.batch, &device)?;
+    // The CPU computes these as well.
+    check_memory("--parity-rows", &cases, &[arguments.parity_rows], &TrainDevice::cpu())?;
     let features = [
         ("spirv", cfg!(feature = "spirv")),
         ("fusion", cfg!(feature = "fusion")),

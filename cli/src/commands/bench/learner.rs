@@ -13,6 +13,8 @@ use ouro_learner::device::TrainDevice;
 use ouro_learner::parity::random_positions;
 use ouro_learner::{AlphaZero, Positions, TrainError, Trainer};
 use ouro_net::{Weights, WeightsMeta};
+use ouro_proto::DeviceKind;
+use ouro_settings::check_batch;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -81,6 +83,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     check_batches(&arguments.batch)?;
     let device = TrainDevice::choose(arguments.device, arguments.allow_software_adapter);
     let device = device.map_err(Failure::unavailable)?;
+    check_memory("--batch", &chosen, &arguments.batch, &device)?;
     let mut measured = Vec::new();
     for case in &chosen {
         for &batch in &arguments.batch {
@@ -115,6 +118,24 @@ pub(super) fn check_batches(batches: &[u32]) -> Result<(), Failure> {
             Err(Failure::usage(format_args!("--batch is {batch}; give 1 to {}", 1 << 20)))
         }
     }
+}
+
+/// Refuses batches that may need more memory than the machine has: an allocation that fails would end the
+/// process. `option` names the batches.
+pub(super) fn check_memory(
+    option: &'static str,
+    cases: &[NetworkCase],
+    batches: &[u32],
+    device: &TrainDevice,
+) -> Result<(), Failure> {
+    let on_gpu = device.kind() == DeviceKind::Gpu;
+    for case in cases {
+        for &rows in batches {
+            check_batch(option, &case.spec, rows as usize, on_gpu)
+                .map_err(|error| Failure::usage(format_args!("network {}: {error}", case.name)))?;
+        }
+    }
+    Ok(())
 }
 
 /// Measures one network at one batch size on random positions.

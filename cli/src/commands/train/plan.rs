@@ -2,7 +2,7 @@
 //! each part.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use ouro_settings::{DeviceChoice, Preset, Process, SETTINGS_FILE, Settings};
 use ouro_tls::{ClientTls, ServerTls};
 
 use super::arguments::Arguments;
+use super::folder::{Part, RunLock, has_parts};
 use super::{resume, rounds};
 use crate::commands::{settings, weights};
 use crate::failure::Failure;
@@ -37,9 +38,6 @@ pub(super) struct Access {
     /// How the parts verify each other's ports.
     pub(super) own_tls: Option<ClientTls>,
 }
-
-/// Folders in which the parts of a run keep their data.
-const PARTS: [&str; 3] = ["arena", "learner", "actor"];
 
 /// The settings of a run, with the flags of this start.
 #[derive(Clone, Debug)]
@@ -128,10 +126,16 @@ impl Plan {
 
     /// Creates the folder and checks that it is writable, before any part starts.
     fn probe(&self) -> Result<(), Failure> {
-        let probe = self.folder.join("writable.new");
+        // Other starts may probe at the same time, because the folder is not locked yet. Processes in
+        // different containers may have the same id.
+        let probe = self.folder.join(format!("writable-{}.new", std::process::id()));
+        let remove = || match fs::remove_file(&probe) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            result => result,
+        };
         fs::create_dir_all(&self.folder)
             .and_then(|()| fs::File::create(&probe))
-            .and_then(|_| fs::remove_file(&probe))
+            .and_then(|_| remove())
             .map_err(|error| self.unwritable(&error))
     }
 
@@ -152,18 +156,18 @@ impl Plan {
     }
 
     /// Removes the data that the parts of a new run created before one part refused to start. No
-    /// game has been played yet, so the next start may use other settings.
-    pub(super) fn discard(&self) {
+    /// game has been played yet, so the next start may use other settings. The parts in `bound` are
+    /// still open in this process.
+    ///
+    /// Leaves no data of a part in the folder, unless a service uses it. If the folder has the settings
+    /// file, the lock file stays.
+    pub(super) fn discard(&self, lock: &RunLock, bound: &[Part]) {
         if !self.is_empty {
             return;
         }
-        for part in PARTS {
-            // If a folder cannot be removed, the next start reports it.
-            let _ = fs::remove_dir_all(self.folder.join(part));
-        }
+        lock.discard_parts(bound);
         if !self.is_saved {
-            // `remove_dir` removes only an empty folder.
-            let _ = fs::remove_dir(&self.folder);
+            lock.discard_folder();
         }
     }
 
@@ -343,11 +347,6 @@ fn first_weights(arguments: &Arguments) -> Result<Option<Arc<Weights>>, Failure>
     Ok(path.map(|path| weights::read(path)).transpose()?.map(Arc::new))
 }
 
-/// Whether a part has data in the folder of a run.
-fn has_parts(folder: &Path) -> bool {
-    PARTS.iter().any(|part| folder.join(part).exists())
-}
-
 fn preset(arguments: &Arguments) -> Preset {
     arguments.preset.unwrap_or_default()
 }
@@ -436,17 +435,20 @@ mod tests {
         let run = home.path().join("run");
         let arguments = Arguments { run: Some(run.clone()), ..Arguments::default() };
         let plan = Plan::open(&arguments).expect("a new run");
-        for part in PARTS {
-            fs::create_dir(run.join(part)).expect("as a part does");
+        let lock = RunLock::take(&run).expect("no other process is here");
+        for part in Part::ALL {
+            fs::create_dir(run.join(part.folder())).expect("as a part does");
         }
-        plan.discard();
+        plan.discard(&lock, &[]);
         assert!(!run.exists());
+        drop(lock);
 
         Plan::open(&arguments).expect("a new run").save().expect("it is writable");
         for part in ["arena", "learner"] {
             fs::create_dir(run.join(part)).expect("as a part does");
         }
-        Plan::open(&arguments).expect("it resumes").discard();
+        let lock = RunLock::take(&run).expect("no other process is here");
+        Plan::open(&arguments).expect("it resumes").discard(&lock, &[]);
         assert!(run.join("arena").exists(), "data from before this start stays");
         fs::remove_dir(run.join("arena")).expect("it is there");
         let error = format!("{:?}", Plan::open(&arguments).expect_err("it lost its arena"));

@@ -8,8 +8,9 @@ use super::arguments::Arguments;
 /// Returns the command, with the program name of this start. It repeats the flags of this start,
 /// except the time limit. Preset, settings and seed are stored in the folder.
 pub(super) fn command(arguments: &Arguments, folder: &Path) -> String {
-    let program = std::env::args().next().filter(|program| !program.is_empty());
-    of(&program.unwrap_or_else(|| "ouro".to_owned()), arguments, folder)
+    // A path need not be UTF-8, so `args` could panic. The command is text and shows such a path lossily.
+    let program = std::env::args_os().next().filter(|program| !program.is_empty());
+    of(&program.unwrap_or_else(|| "ouro".into()).to_string_lossy(), arguments, folder)
 }
 
 fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {

@@ -9,6 +9,10 @@ use serde::Serialize;
 use super::answers;
 use crate::player::Player;
 
+/// Random games in a row without a new position after which the board counts as exhausted. A sample of up
+/// to 1,000 positions takes at most as many games, so it never ends for this reason.
+const MOST_MISSES: usize = 1_000_000;
+
 /// The sample of positions to compare in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PositionSample {
@@ -80,13 +84,17 @@ fn positions(game: &ConnectFour, sample: PositionSample) -> Vec<(State, usize)> 
     let (mut seen, mut positions) = (BTreeSet::new(), Vec::new());
     // Small boards have few positions.
     let tries = sample.positions.saturating_mul(1_000);
+    let mut misses = 0;
     for _ in 0..tries {
-        if positions.len() == sample.positions {
+        if positions.len() == sample.positions || misses == MOST_MISSES {
             break;
         }
         let state = game.random_position(&mut rng);
         if state.plies() >= sample.first && seen.insert(game.digest(&state)) {
             positions.push((state, state.plies() as usize % 2));
+            misses = 0;
+        } else {
+            misses += 1;
         }
     }
     positions

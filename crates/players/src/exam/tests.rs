@@ -66,3 +66,13 @@ fn perfect_play_keeps_every_result_and_random_play_does_not() {
     assert!(random.kept_critical < random.critical, "{random:?}");
     assert_eq!(random.kept - random.kept_critical, random.positions - random.critical);
 }
+
+#[test]
+fn a_sample_larger_than_the_board_ends_once_no_new_position_is_found() {
+    let config = connect_four::Config { width: 4, height: 4 };
+    let game = ConnectFour::new(config).expect("in range");
+    // No game of 16 cells gets that far.
+    let sample = PositionSample { positions: usize::MAX, first: 17, seed: 1 };
+    let agreement = super::connect_four(&game, &mut *player(&game, "random"), sample);
+    assert_eq!(agreement.positions, 0);
+}

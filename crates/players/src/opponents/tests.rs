@@ -75,6 +75,32 @@ fn shares_of_none_and_all_are_kept_exactly() {
 }
 
 #[test]
+fn only_the_proportions_of_shares_count_however_small_or_large_they_are() {
+    let chances = [Some(0.9), None, Some(0.2)];
+    let times = |factor: f64| OpponentShares {
+        self_play: 0.5 * factor,
+        prioritised: 0.4 * factor,
+        uniform: 0.1 * factor,
+    };
+    let expected = counts(&chances, &times(1.0), 10);
+    for exponent in [-1_000, -200, -1, 130, 1_020] {
+        let shares = times(2.0_f64.powi(exponent));
+        assert_eq!(counts(&chances, &shares, 10), expected, "2^{exponent}");
+    }
+    for alone in [f64::MIN_POSITIVE, 1e-60, 1e39, f64::MAX] {
+        let shares = OpponentShares { prioritised: alone, ..PRIORITISED };
+        assert_eq!(counts(&chances, &shares, 10).0, 0, "{alone}");
+        let shares = OpponentShares { self_play: alone, prioritised: 0.0, uniform: alone };
+        let (mut own, mut shared) = (Rng::new(11, "test"), Rng::new(12, "test"));
+        let drawn = (0..DRAWS).filter(|_| {
+            let drawn = draw_seats(2, &chances, &shares, &mut own, &mut shared);
+            drawn == [Opponent::Newest; 2]
+        });
+        assert!(close(drawn.count(), DRAWS, 0.5), "{alone}");
+    }
+}
+
+#[test]
 fn without_a_pool_every_game_is_self_play() {
     let mut rng = Rng::new(6, "test");
     for shares in [OpponentShares::SELF_PLAY, PRIORITISED, UNIFORM, OpponentShares::default()] {

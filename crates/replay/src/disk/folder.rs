@@ -8,9 +8,6 @@ use std::sync::Arc;
 use super::{Disk, SegmentFile};
 use crate::journal::error::JournalError;
 
-/// The lock file of the folder.
-const LOCK: &str = "LOCK";
-
 /// A locked folder. While the value or a [`FolderLock`] of it exists, it cannot be opened again,
 /// neither by this process nor by another. The operating system releases the lock when the process
 /// ends.
@@ -36,6 +33,9 @@ pub struct FolderLock {
 struct LockFile(File);
 
 impl FolderDisk {
+    /// Name of the lock file in the folder.
+    pub const LOCK: &'static str = "LOCK";
+
     /// Creates the folder if it is missing, and locks it.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let at = |action: &'static str, path: &Path| {
@@ -43,7 +43,7 @@ impl FolderDisk {
             move |source| JournalError::Io { action, path, source }
         };
         fs::create_dir_all(folder).map_err(at("make", folder))?;
-        let path = folder.join(LOCK);
+        let path = folder.join(Self::LOCK);
         let lock = OpenOptions::new()
             .write(true)
             .create(true)

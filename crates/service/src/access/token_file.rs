@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ pub struct StoredToken {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFileError {
     /// The file cannot be read or written.
-    #[error("cannot {action} tokens file {path}: {source}")]
+    #[error("cannot {action} tokens file {path}: {source}{}", remedy(action, source))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -89,14 +89,49 @@ pub enum TokenFileError {
         narrow: String,
     },
     /// No token has the name.
-    #[error("{0} has no token")]
+    #[error("{0} has no token; `ouro token list` names those that have one")]
     Unknown(String),
     /// The token cannot be made.
     #[error(transparent)]
     Token(#[from] TokenError),
 }
 
+/// What to do about a tokens file that cannot be read or written.
+fn remedy(action: &str, source: &io::Error) -> &'static str {
+    match (action, source.kind()) {
+        ("read", io::ErrorKind::NotFound) => {
+            "; check the path, or make the file with `ouro token create`"
+        }
+        // The error of what is no file names its remedy.
+        ("read", io::ErrorKind::Other) => "",
+        ("read", _) => "; name a tokens file that this user may read",
+        _ => "; free space, or name a file in a folder that exists and that this user may write to",
+    }
+}
+
+/// Held while a process reads, changes and replaces a tokens file. Without it, two processes that do so at
+/// once would keep the change of one only.
+#[derive(Debug)]
+pub struct TokenFileLock {
+    /// The folder of the tokens file. A replacement is a new file, so the file itself cannot be locked.
+    _folder: Option<fs::File>,
+}
+
 impl TokenFile {
+    /// Waits until no other process holds the lock of the tokens file at `path`, and takes it.
+    ///
+    /// Some systems cannot lock a folder. There, users must run one command at a time.
+    pub fn lock(path: &Path) -> TokenFileLock {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::File::open(folder.unwrap_or(Path::new("."))).ok();
+        TokenFileLock { _folder: folder.filter(|folder| folder.lock().is_ok()) }
+    }
+
+    /// The file that [`save`](Self::save) writes first and then renames to `path`.
+    pub fn draft(path: &Path) -> PathBuf {
+        path.with_extension("new")
+    }
+
     /// Reads the file at `path`.
     pub fn load(path: &Path) -> Result<Self, TokenFileError> {
         let content =
@@ -129,7 +164,7 @@ impl TokenFile {
             problem: error.to_string(),
         })?;
         let replace = || -> io::Result<()> {
-            let new = path.with_extension("new");
+            let new = Self::draft(path);
             // One that a crash left may not be writable.
             match fs::remove_file(&new) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -315,7 +350,8 @@ mod tests {
         assert_eq!(read.tokens[0].sha256, second.digest(), "the newest stays");
         assert_eq!(read.revoke("gpu", false).unwrap(), 1);
         assert_eq!(read.tokens.len(), 1);
-        assert_eq!(read.revoke("gpu", false).unwrap_err().to_string(), "gpu has no token");
+        let error = read.revoke("gpu", false).unwrap_err().to_string();
+        assert!(error.starts_with("gpu has no token; `ouro token list` "), "{error}");
         let other = read.create("me", Role::Admin, None).unwrap_err().to_string();
         assert!(other.starts_with("me is reader already; "), "{other}");
     }
@@ -373,6 +409,36 @@ mod tests {
             assert!(error.contains(problem) && !error.contains('\n'), "{error}");
             assert!(error.ends_with("; correct or remove it"), "{error}");
         }
-        assert!(TokenFile::load(folder.path()).is_err());
+        for (path, parts) in [
+            (folder.path().to_owned(), ["tokens file", "it is a folder; name a file"]),
+            (folder.path().join("none"), ["No such file", "`ouro token create`"]),
+        ] {
+            let error = TokenFile::load(&path).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+        let below = folder.path().join("none/tokens.toml");
+        let error = TokenFile::default().save(&below).unwrap_err().to_string();
+        assert!(error.contains("in a folder that exists"), "{error}");
+    }
+
+    #[test]
+    fn changes_under_the_lock_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let _lock = TokenFile::lock(path);
+                    let mut file = TokenFile::load_or_empty(path).unwrap();
+                    file.create(&format!("actor-{number}"), Role::Actor, None).unwrap();
+                    file.save(path).unwrap();
+                });
+            }
+        });
+        // Windows cannot lock folders.
+        if cfg!(unix) {
+            assert_eq!(TokenFile::load(&path).unwrap().tokens.len(), 8);
+        }
     }
 }

@@ -45,8 +45,7 @@ impl Deployment {
         };
         Guard::new(accepts).map(Some).map_err(|error| {
             let path = self.tokens.as_deref().unwrap_or(Path::new(""));
-            let text = format!("{error}; `ouro token create` makes the file");
-            invalid(SettingError::new("deploy.tokens", path.display(), text))
+            invalid(SettingError::new("deploy.tokens", path.display(), error.to_string()))
         })
     }
 
