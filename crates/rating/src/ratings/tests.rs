@@ -382,7 +382,7 @@ fn intervals_cover_the_true_strength_where_most_games_are_drawn() {
         row.elo_low <= truth && truth <= row.elo_high
     });
     let covered = covered.count();
-    // 88 % with the weight of draws taken as known. Four deviations of 6.9.
+    // About 90 % with the weight of draws taken as known. Four deviations of 6.9.
     assert!((922..=978).contains(&covered), "{covered} of 1000");
 }
 
