@@ -120,7 +120,7 @@ struct HttpSnake {
 struct SnakeUrl {
     /// Up to the path, without a slash at the end.
     base: String,
-    /// The query with its question mark; empty if there is none.
+    /// The query with its question mark. A URL without a query has an empty text here.
     query: String,
 }
 

@@ -53,7 +53,7 @@ struct Shared {
 /// The session that a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionUse {
-    /// That of its snake, or a new one if there is none.
+    /// The session of its snake. A snake without one gets a new one.
     Continue,
     /// A new one: an earlier game may have had the same id.
     Restart,
