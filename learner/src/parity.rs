@@ -55,7 +55,7 @@ pub struct TensorComparison {
 }
 
 /// The result of a comparison; displays as a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParityReport {
     /// The reference device.
     pub reference: String,
@@ -192,12 +192,8 @@ pub fn compare_devices<A: Algorithm + Clone>(
         reference: cpu.name().to_owned(),
         tested: tested.name().to_owned(),
         rounds,
-        loss: 0.0,
-        loss_difference: 0.0,
-        outputs: Vec::new(),
-        gradients: Vec::new(),
-        cpu_difference: 0.0,
-        run: RunComparison { steps, loss_difference: 0.0, cosine: 0.0 },
+        run: RunComparison { steps, ..RunComparison::default() },
+        ..ParityReport::default()
     };
     let mut reference = trainer(&start, &cpu)?;
     let mut weights = start.clone();
@@ -374,12 +370,7 @@ mod tests {
             reference: "cpu".to_owned(),
             tested: "gpu".to_owned(),
             rounds,
-            loss: 0.0,
-            loss_difference: 0.0,
-            outputs: Vec::new(),
-            gradients: Vec::new(),
-            cpu_difference: 0.0,
-            run: RunComparison::default(),
+            ..ParityReport::default()
         };
         assert!(report(1).agrees() && !report(0).agrees());
         assert!(report(0).to_string().ends_with("devices DISAGREE"));
