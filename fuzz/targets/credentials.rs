@@ -78,8 +78,8 @@ fn check_certificate(text: &str) {
         [uri] => holder(uri),
         _ => None,
     };
-    let certificate = Some(Arc::new(PeerCertificate { identities, expires: u64::MAX }));
-    let peer = PeerInfo { certificate };
+    let certificate = PeerCertificate { identities, expires: u64::MAX, authorities: None };
+    let peer = PeerInfo { certificate: Some(Arc::new(certificate)) };
     let accepts = Accepts { certificates: true, limits: LIMITS, ..Accepts::default() };
     let guard = Guard::new(accepts).expect("it reads no file");
     for role in Role::ALL {

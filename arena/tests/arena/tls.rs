@@ -1,7 +1,8 @@
 //! TLS: certificates of the arena and of its clients.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use ouro_net::Generation;
 use ouro_proto::arena_client::ArenaError;
@@ -17,10 +18,15 @@ use tonic::Code;
 
 use super::running::{Running, config, strong};
 
+/// Far longer than a removed authority takes to count.
+const DEADLINE: Duration = Duration::from_secs(60);
+
 /// An arena whose clients have certificates, or tokens.
 struct Private {
     arena: Running,
     ca: Authority,
+    /// The authorities of clients. They verify the arena with the file of `ca`.
+    client_ca: PathBuf,
     own: Pair,
     guard: Guard,
     tls: ServerTls,
@@ -33,13 +39,15 @@ impl Private {
         let own = ca.server("arena", &["127.0.0.1"], Validity::Now);
         let guard =
             Guard::new(Accepts { tokens, certificates: true, ..Accepts::default() }).unwrap();
-        let tls = ServerTls::new(files(&own), Some(ca.certificate.clone())).unwrap();
+        let client_ca = folder.join("clients.crt");
+        std::fs::copy(&ca.certificate, &client_ca).unwrap();
+        let tls = ServerTls::new(files(&own), Some(client_ca.clone())).unwrap();
         let mut config = config(&folder.join("arena"));
         (config.guard, config.server_tls) = (Some(guard.clone()), Some(tls.clone()));
         config.web = Some(([0, 0, 0, 0], 0).into());
         let arena = Running::start_with(config).await;
         let url = arena.endpoint.replace("http://", "https://");
-        Self { arena, ca, own, guard, tls, url }
+        Self { arena, ca, client_ca, own, guard, tls, url }
     }
 
     /// A client with a certificate that names these URIs.
@@ -128,6 +136,32 @@ async fn a_certificate_gives_its_role_and_nothing_else() {
     }
     let plain = text.lines().find(|line| line.contains("reason=\"plain\""));
     assert!(plain.is_some_and(|line| !line.ends_with(" 0")), "{text}");
+    private.arena.stop().await;
+}
+
+#[tokio::test]
+async fn a_replaced_authority_ends_streams_and_refuses_calls_on_open_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let private = Private::start(folder.path(), None).await;
+    let mut actor = private.client(&["ouro://actor/a"]);
+    let mut pool = actor.watch_pool().await.unwrap();
+    pool.next().await.unwrap().expect("a first snapshot");
+
+    let next = Authority::new(folder.path(), "next");
+    std::fs::copy(&next.certificate, &private.client_ca).unwrap();
+    let ended = tokio::time::timeout(DEADLINE, pool.next()).await.expect("the stream ends");
+    let (code, text) = refusal(ended);
+    assert_eq!(code, Code::Unauthenticated, "{text}");
+    assert!(text.contains("the certificate of a was revoked"), "{text}");
+    // The connection is still open.
+    let (code, text) = refusal(actor.get_pool().await);
+    assert_eq!(code, Code::Unauthenticated, "{text}");
+    assert!(text.contains("an authority was removed from deploy.tls_client_ca"), "{text}");
+    // A new one is refused in its handshake. A certificate of the new authority is accepted.
+    actor.reconnect();
+    assert!(actor.get_pool().await.unwrap_err().is_retryable());
+    let mut renewed = private.client_of(&next, Some(&["ouro://actor/a"]));
+    assert!(renewed.get_pool().await.is_ok());
     private.arena.stop().await;
 }
 

@@ -6,6 +6,10 @@
 //! after [`ConnectionLimits::stall`]. A flood of silent connections therefore occupies its slots
 //! for seconds only. The cap per address is below the cap of the port, so one address cannot occupy
 //! the whole port.
+//!
+//! On a guarded port, a connection without an admitted call is closed after
+//! [`ConnectionLimits::admission`], even if its peer answers pings. After the first admitted call,
+//! a connection may be idle for any time.
 
 mod slots;
 mod transport;
@@ -14,6 +18,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -61,6 +66,8 @@ pub struct ConnectionLimits {
     pub handshake: Duration,
     /// Time that a write may last without progress.
     pub stall: Duration,
+    /// Time limit for the first admitted call, on a port that admits calls by their credential.
+    pub admission: Duration,
 }
 
 impl ConnectionLimits {
@@ -73,6 +80,7 @@ impl ConnectionLimits {
             per_address: per_port / 2,
             handshake: Duration::from_secs(10),
             stall: Duration::from_secs(30),
+            admission: Duration::from_secs(60),
         }
     }
 }
@@ -104,6 +112,8 @@ pub struct Listener {
     limits: ConnectionLimits,
     /// Number of bytes that must arrive within the time of the handshake.
     opening: usize,
+    /// Time limit for the first admitted call; `None` if calls need no admission.
+    admission: Option<Duration>,
     slots: Arc<Slots>,
     tls: Option<(ServerTls, Protocol)>,
     refusals: Throttle,
@@ -119,6 +129,7 @@ pub struct Accepted {
     slot: Slot,
     limits: ConnectionLimits,
     opening: usize,
+    admission: Option<Duration>,
     tls: Option<(ServerTls, Protocol)>,
     log: Arc<Mutex<Throttle>>,
 }
@@ -139,6 +150,7 @@ impl Listener {
             address,
             limits,
             opening,
+            admission: None,
             slots: Arc::default(),
             tls: None,
             refusals: Throttle::new(LOG_INTERVAL),
@@ -150,6 +162,11 @@ impl Listener {
     /// Makes all connections private.
     pub fn set_tls(&mut self, tls: Option<ServerTls>, protocol: Protocol) {
         self.tls = tls.map(|tls| (tls, protocol));
+    }
+
+    /// Closes connections without an admitted call after [`ConnectionLimits::admission`].
+    pub(crate) fn limit_admission(&mut self) {
+        self.admission = Some(self.limits.admission);
     }
 
     /// The address that was opened.
@@ -181,6 +198,7 @@ impl Listener {
                         slot,
                         limits: self.limits,
                         opening: self.opening,
+                        admission: self.admission,
                         tls: self.tls.clone(),
                         log: Arc::clone(&self.handshakes),
                     };
@@ -229,16 +247,16 @@ impl Accepted {
     pub async fn open(self) -> Option<Connection> {
         // Without this option, small messages are delayed, but none is lost.
         let _ = self.stream.set_nodelay(true);
-        let Self { stream, peer, slot, limits, opening, tls, log } = self;
+        let Self { stream, peer, slot, limits, opening, admission, tls, log } = self;
         let Some((tls, protocol)) = tls else {
             let transport = Transport::Plain(stream);
-            return Some(Connection::new(transport, None, slot, &limits, opening));
+            return Some(Connection::new(transport, None, slot, &limits, opening, admission));
         };
         match tls.accept(stream, protocol, limits.handshake).await {
             Ok((stream, certificate)) => {
                 let transport = Transport::Private(Box::new(stream));
                 let certificate = certificate.map(Arc::new);
-                Some(Connection::new(transport, certificate, slot, &limits, opening))
+                Some(Connection::new(transport, certificate, slot, &limits, opening, admission))
             }
             Err(error) => {
                 let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -254,11 +272,26 @@ impl Accepted {
     }
 }
 
-/// What calls learn about their connection.
+/// What calls learn about the peer of their connection.
 #[derive(Clone, Debug, Default)]
 pub struct PeerInfo {
     /// The client's certificate, if it has presented one.
     pub certificate: Option<Arc<PeerCertificate>>,
+}
+
+/// The connection of a gRPC call. Clones are the same connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionInfo {
+    /// The peer.
+    pub peer: PeerInfo,
+    is_admitted: Arc<AtomicBool>,
+}
+
+impl ConnectionInfo {
+    /// Notes that a call was admitted: the connection has no time limit any more.
+    pub(crate) fn set_admitted(&self) {
+        self.is_admitted.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A connection of a [`Listener`]. Dropping it frees its slot.
@@ -267,6 +300,10 @@ pub struct Connection {
     transport: Transport,
     certificate: Option<Arc<PeerCertificate>>,
     opening: Option<Opening>,
+    /// Whether a call was admitted.
+    is_admitted: Arc<AtomicBool>,
+    /// Deadline of the first admitted call; `None` once that was made.
+    admission: Option<Pin<Box<Sleep>>>,
     stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     _slot: Slot,
@@ -286,14 +323,23 @@ impl Connection {
         slot: Slot,
         limits: &ConnectionLimits,
         opening: usize,
+        admission: Option<Duration>,
     ) -> Self {
         let deadline = || Box::pin(sleep(limits.handshake));
         let opening = (opening > 0).then(|| Opening { bytes: opening, deadline: deadline() });
-        let stall = limits.stall;
-        Self { transport, certificate, opening, stall, stalled: None, _slot: slot }
+        Self {
+            transport,
+            certificate,
+            opening,
+            is_admitted: Arc::default(),
+            admission: admission.map(|limit| Box::pin(sleep(limit))),
+            stall: limits.stall,
+            stalled: None,
+            _slot: slot,
+        }
     }
 
-    /// What calls on this connection learn about it.
+    /// What calls on this connection learn about its peer.
     pub fn peer(&self) -> PeerInfo {
         PeerInfo { certificate: self.certificate.clone() }
     }
@@ -335,6 +381,14 @@ impl AsyncRead for Connection {
                 return Poll::Ready(Err(timed_out("the peer did not open the protocol in time")));
             }
         }
+        if self.is_admitted.load(Ordering::Relaxed) {
+            self.admission = None;
+        }
+        if let Some(deadline) = &mut self.admission
+            && deadline.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(Err(timed_out("the peer made no admitted call in time")));
+        }
         read
     }
 }
@@ -374,10 +428,10 @@ impl AsyncWrite for Connection {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = PeerInfo;
+    type ConnectInfo = ConnectionInfo;
 
-    fn connect_info(&self) -> PeerInfo {
-        self.peer()
+    fn connect_info(&self) -> ConnectionInfo {
+        ConnectionInfo { peer: self.peer(), is_admitted: Arc::clone(&self.is_admitted) }
     }
 }
 

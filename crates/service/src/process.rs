@@ -96,9 +96,23 @@ pub fn arguments<A: clap::Parser>() -> Result<A, ExitCode> {
 }
 
 fn parse<A: clap::Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<A, clap::Error> {
-    let mut command = with_negative_numbers(A::command());
+    let mut command = without_empty_variables(with_negative_numbers(A::command()));
     let mut found = command.try_get_matches_from_mut(arguments)?;
     A::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
+}
+
+/// The command without its variables that are set to nothing, which thereby count as not set. Compose
+/// files, for example, set a variable to nothing where they have no value for it.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| {
+        let value = argument.get_env().and_then(std::env::var_os);
+        if value.is_some_and(|value| value.is_empty()) {
+            argument.env(None::<&'static str>)
+        } else {
+            argument
+        }
+    });
+    command.mut_subcommands(without_empty_variables)
 }
 
 /// The command with values that may be negative numbers, except paths and other text. Otherwise `-1`

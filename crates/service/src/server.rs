@@ -81,6 +81,10 @@ pub trait Connections: Send + 'static {
     /// The address of the server.
     fn address(&self) -> SocketAddr;
 
+    /// Closes connections without an admitted call after a time. By default they have no such limit,
+    /// as in a simulation.
+    fn set_guarded(&mut self) {}
+
     /// The connections as a stream. Dropping the stream closes the port.
     fn incoming(self) -> impl Stream<Item = io::Result<Self::Connection>> + Send + 'static;
 }
@@ -128,8 +132,10 @@ impl<C: Connections> GrpcServer<C> {
         }
     }
 
-    /// Admits only calls that `guard` permits. Health checks need no token. To be set before
-    /// services are added.
+    /// Admits only calls that `guard` permits. To be set before services are added.
+    ///
+    /// Health checks need no token. They do not count as admitted calls, so that they cannot hold a
+    /// connection: one that has no other call is closed after [`ConnectionLimits::admission`].
     #[must_use]
     pub fn guarded(mut self, guard: Option<Guard>) -> Self {
         self.guard = guard;
@@ -187,6 +193,7 @@ impl<C: Connections> GrpcServer<C> {
         let guarded = Guarded::new(v1alpha.build_v1alpha()?, self.guard.clone(), None);
         self.routes.add_service(guarded);
         if let Some(guard) = self.guard.take() {
+            self.connections.set_guarded();
             tokio::spawn(guard.follow(stop.clone()));
         }
 
@@ -249,7 +256,14 @@ impl Connections for Listener {
         self.local_addr()
     }
 
+    fn set_guarded(&mut self) {
+        self.limit_admission();
+    }
+
     fn incoming(self) -> impl Stream<Item = io::Result<Connection>> + Send + 'static {
         incoming(self)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,8 +94,8 @@ mod tests {
         let accepts = Accepts { certificates: true, limits, ..Accepts::default() };
         let guard = Guard::new(accepts).unwrap();
         let identities = vec!["ouro://actor/a".to_owned()];
-        let certificate = Some(Arc::new(PeerCertificate { identities, expires: u64::MAX }));
-        let peer = PeerInfo { certificate };
+        let certificate = PeerCertificate { identities, expires: u64::MAX, authorities: None };
+        let peer = PeerInfo { certificate: Some(Arc::new(certificate)) };
         let call = || guard.visitor(&Default::default(), Some(&peer), &[Role::Actor]);
         let caller = call().unwrap();
         let refused = (0..1_000).filter(|_| call().is_none()).count() as u32;

@@ -1,4 +1,4 @@
-//! What a certificate says: its purpose, its time, its holder.
+//! What a certificate says: its purpose and its time.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,18 +7,6 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, Error, KeyUsage};
 
 use crate::error::TlsError;
-
-/// Start of the URI that names the holder of a client's certificate: `ouro://ROLE/NAME`.
-pub const IDENTITY_SCHEME: &str = "ouro://";
-
-/// A client's certificate, verified against the authorities of the port.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerCertificate {
-    /// The URIs of the scheme `ouro` that it names.
-    pub identities: Vec<String>,
-    /// End of its validity, in seconds since 1970.
-    pub expires: u64,
-}
 
 /// What a certificate is to be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +28,6 @@ impl Purpose {
             Self::Server => "server",
             Self::Client => "client",
         }
-    }
-}
-
-impl PeerCertificate {
-    /// Reads a certificate that was verified.
-    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
-        let parsed = EndEntityCert::try_from(certificate).ok()?;
-        let ours = |uri: &&str| uri.starts_with(IDENTITY_SCHEME);
-        Some(Self {
-            identities: parsed.valid_uri_names().filter(ours).map(str::to_owned).collect(),
-            expires: expires(certificate)?,
-        })
     }
 }
 

@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::SingleCertAndKey;
-use rustls::{CertificateError, ServerConfig, version};
+use rustls::{CertificateError, RootCertStore, ServerConfig, version};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 pub use tokio_rustls::server::TlsStream;
 
-use crate::certificate::{PeerCertificate, Purpose, expires};
+use crate::authorities::Authorities;
+use crate::certificate::{Purpose, expires};
 use crate::client::HTTP2;
 use crate::error::TlsError;
 use crate::files::{self, KeyPairFiles};
+use crate::peer::PeerCertificate;
 use crate::provider::provider;
 use crate::reload::Reloading;
 
@@ -52,6 +54,8 @@ struct Loaded {
     http1: Arc<ServerConfig>,
     http2: Arc<ServerConfig>,
     expires: u64,
+    /// The authorities that sign certificates of clients; `None` if clients present none.
+    authorities: Option<Arc<RootCertStore>>,
 }
 
 /// Why a client got no connection.
@@ -112,6 +116,11 @@ impl ServerTls {
         self.0.files.get().expires
     }
 
+    /// The authorities of clients in the newest files; `None` if clients present no certificates.
+    pub(crate) fn authorities(&self) -> Option<Arc<RootCertStore>> {
+        self.0.files.get().authorities.clone()
+    }
+
     /// Makes a connection private within `limit`. Returns it with the client's certificate.
     pub async fn accept(
         &self,
@@ -137,8 +146,12 @@ impl ServerTls {
         };
         let accepted = TlsAcceptor::from(Arc::clone(config)).accept(stream).await;
         let stream = accepted.map_err(|error| refusal(&error))?;
-        let certificates = stream.get_ref().1.peer_certificates();
-        let peer = certificates.and_then(<[_]>::first).and_then(PeerCertificate::of);
+        let certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let peer = certificate.and_then(|certificate| {
+            let roots = loaded.authorities.clone();
+            let authorities = roots.map(|roots| Authorities::new(self.clone(), roots));
+            PeerCertificate::of(certificate, authorities)
+        });
         Ok((stream, peer))
     }
 
@@ -169,10 +182,11 @@ fn load(own: &KeyPairFiles, client_authorities: Option<&Path>) -> Result<Loaded,
     let builder = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&version::TLS13])
         .map_err(|error| refused(error.to_string()))?;
-    let builder = match client_authorities {
+    let authorities = client_authorities.map(files::authorities).transpose()?;
+    let builder = match &authorities {
         None => builder.with_no_client_auth(),
-        Some(path) => {
-            let roots = files::authorities(path)?;
+        Some(roots) => {
+            let roots = Arc::clone(roots);
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
                 .allow_unauthenticated()
                 .build();
@@ -185,5 +199,5 @@ fn load(own: &KeyPairFiles, client_authorities: Option<&Path>) -> Result<Loaded,
     let mut http1 = config.clone();
     http1.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.alpn_protocols = vec![HTTP2.to_vec()];
-    Ok(Loaded { http1: Arc::new(http1), http2: Arc::new(config), expires })
+    Ok(Loaded { http1: Arc::new(http1), http2: Arc::new(config), expires, authorities })
 }

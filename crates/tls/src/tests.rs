@@ -64,13 +64,12 @@ async fn both_sides_verify_each_other() {
         (Authority::new(folder.path(), "ca"), Authority::new(folder.path(), "foreign"));
     let service = server(&ca.server("arena", &["arena", "127.0.0.1"], Validity::Now), Some(&ca));
     let gpu = ca.client("gpu", &["ouro://actor/gpu"], Validity::Now);
-    let expected = PeerCertificate {
-        identities: vec!["ouro://actor/gpu".to_owned()],
-        expires: 64_060_588_800, // 4000-01-01
-    };
     for name in ["arena", "127.0.0.1"] {
         let (seen, answered) = meet(&service, &client(&ca, Some(&gpu)), name).await;
-        assert_eq!((seen.unwrap(), answered), (Some(expected.clone()), Ok(())));
+        let seen = seen.unwrap().expect("a certificate");
+        assert_eq!(seen.identities, ["ouro://actor/gpu"]);
+        // 4000-01-01.
+        assert_eq!((seen.expires, answered), (64_060_588_800, Ok(())));
     }
     let (seen, answered) = meet(&service, &client(&ca, None), "arena").await;
     assert_eq!((seen.unwrap(), answered), (None, Ok(())));
@@ -281,6 +280,38 @@ async fn renewed_files_count_from_the_next_connection_on() {
     fs::write(&own.key, "").unwrap();
     service.expire();
     assert_eq!(meet(&service, &new, "arena").await.1, Ok(()));
+}
+
+#[tokio::test]
+async fn a_certificate_stays_current_until_an_authority_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ca, next) = (Authority::new(folder.path(), "ca"), Authority::new(folder.path(), "next"));
+    let [old, new] = [&ca, &next].map(|one| fs::read_to_string(&one.certificate).unwrap());
+    let path = folder.path().join("clients.crt");
+    let own = ca.server("arena", &["arena"], Validity::Now);
+    fs::write(&path, &old).unwrap();
+    let service = ServerTls::new(files(&own), Some(path.clone())).unwrap();
+    let replace = |authorities: &str| {
+        fs::write(&path, authorities).unwrap();
+        touch(&path);
+        service.expire();
+    };
+    let gpu = client(&ca, Some(&ca.client("gpu", &["ouro://actor/gpu"], Validity::Now)));
+    let first = meet(&service, &gpu, "arena").await.0.unwrap().expect("a certificate");
+
+    let both = format!("{old}{new}");
+    for authorities in [old.as_str(), &both, "no certificate", &both] {
+        replace(authorities);
+        assert!(first.is_current(), "{authorities}");
+    }
+    let second = meet(&service, &gpu, "arena").await.0.unwrap().expect("a certificate");
+    assert!(second.is_current());
+    assert_ne!(first, second, "it was verified with one authority more");
+
+    replace(&new);
+    assert!(!first.is_current() && !second.is_current());
+    let (seen, _) = meet(&service, &gpu, "arena").await;
+    assert!(matches!(seen, Err(HandshakeError::Certificate(_))), "{seen:?}");
 }
 
 #[test]

@@ -17,10 +17,17 @@ const MAX_NAME: usize = 64;
 /// only names that the authority has signed are here.
 #[derive(Debug, Default)]
 pub(super) struct Certificates {
-    /// What each holder has used, by its URI: a renewed certificate goes on where the one before was.
-    quotas: BTreeMap<String, Arc<Quota>>,
-    /// By URI and end of validity.
-    identities: BTreeMap<(String, u64), Identity>,
+    /// By URI.
+    holders: BTreeMap<String, Known>,
+}
+
+/// A holder that has called.
+#[derive(Debug)]
+struct Known {
+    /// What the holder has used: a renewed certificate goes on where the one before was.
+    quota: Arc<Quota>,
+    /// One for each end of validity, and for each state of the authorities.
+    identities: Vec<(PeerCertificate, Identity)>,
 }
 
 /// The role and the name in `ouro://ROLE/NAME`.
@@ -41,31 +48,36 @@ impl Certificates {
     ) -> Option<Identity> {
         let [uri] = certificate.identities.as_slice() else { return None };
         let (role, name) = parse(uri)?;
-        let identity = self.identities.entry((uri.clone(), certificate.expires));
-        let identity = identity.or_insert_with(|| {
-            let quota = self.quotas.entry(uri.clone()).or_insert_with(|| Quota::new(limits));
-            let holder = Holder {
-                kind: Kind::Certificate,
-                name: name.to_owned(),
-                role,
-                expires: Some(certificate.expires),
-            };
-            Identity::new(holder, Arc::clone(quota), refusals.clone())
-        });
-        Some(identity.clone())
+        let new = || Known { quota: Quota::new(limits), identities: Vec::new() };
+        let known = self.holders.entry(uri.clone()).or_insert_with(new);
+        let found = known.identities.iter().find(|(accepted, _)| accepted == certificate);
+        if let Some((_, identity)) = found {
+            return Some(identity.clone());
+        }
+        let holder = Holder {
+            kind: Kind::Certificate,
+            name: name.to_owned(),
+            role,
+            expires: Some(certificate.expires),
+        };
+        let identity = Identity::new(holder, Arc::clone(&known.quota), refusals.clone());
+        known.identities.push((certificate.clone(), identity.clone()));
+        Some(identity)
     }
 
-    /// Ends the calls of certificates that have expired at `now`, in seconds since 1970, and forgets
-    /// them.
+    /// Ends the calls of certificates that have expired at `now`, in seconds since 1970, or whose
+    /// authorities are not current, and forgets them.
     pub(super) fn expire(&mut self, now: u64) {
-        self.identities.retain(|_, identity| {
-            if identity.is_expired(now) {
-                identity.revoked().cancel();
-            }
-            !identity.is_expired(now)
+        self.holders.retain(|_, known| {
+            known.identities.retain(|(certificate, identity)| {
+                let is_kept = !identity.is_expired(now) && certificate.is_current();
+                if !is_kept {
+                    identity.revoked().cancel();
+                }
+                is_kept
+            });
+            !known.identities.is_empty()
         });
-        let kept = |uri: &String| self.identities.keys().any(|(kept, _)| kept == uri);
-        self.quotas.retain(|uri, _| kept(uri));
     }
 }
 
@@ -78,7 +90,7 @@ mod tests {
         let mut certificates = Certificates::default();
         let mut find = |identities: &[&str]| {
             let identities = identities.iter().map(|&uri| uri.to_owned()).collect();
-            let certificate = PeerCertificate { identities, expires: 7 };
+            let certificate = PeerCertificate { identities, expires: 7, authorities: None };
             let found =
                 certificates.find(&certificate, &CredentialLimits::default(), &Refusals::default());
             found.map(|identity| (identity.role(), identity.name().to_owned()))
@@ -106,8 +118,8 @@ mod tests {
     fn a_renewed_certificate_keeps_its_limits_and_an_expired_one_ends_its_calls() {
         let mut certificates = Certificates::default();
         let mut find = |expires| {
-            let certificate =
-                PeerCertificate { identities: vec!["ouro://actor/a".to_owned()], expires };
+            let identities = vec!["ouro://actor/a".to_owned()];
+            let certificate = PeerCertificate { identities, expires, authorities: None };
             let limits = CredentialLimits::default();
             certificates.find(&certificate, &limits, &Refusals::default()).unwrap()
         };
@@ -117,6 +129,6 @@ mod tests {
         let ended = [old, again, renewed].map(|identity| identity.revoked().is_cancelled());
         assert_eq!(ended, [true, true, false]);
         certificates.expire(9);
-        assert!(certificates.quotas.is_empty() && certificates.identities.is_empty());
+        assert!(certificates.holders.is_empty());
     }
 }

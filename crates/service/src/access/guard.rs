@@ -107,7 +107,8 @@ impl Guard {
     }
 
     /// Follows the file until `stop`, and ends the calls of credentials that are gone or have
-    /// expired. A file that cannot be read changes nothing.
+    /// expired, and of certificates whose authorities are not current. A file that cannot be read
+    /// changes nothing.
     pub async fn follow(self, stop: CancellationToken) {
         let stamp = |path: &Path| {
             let file = std::fs::metadata(path).ok()?;
@@ -140,7 +141,7 @@ impl Guard {
     }
 
     fn expire(&self, now: u64) {
-        self.tokens().expire(now);
+        self.0.tokens.write().unwrap_or_else(PoisonError::into_inner).expire(now);
         if let Some(certificates) = &self.0.certificates {
             certificates.lock().unwrap_or_else(PoisonError::into_inner).expire(now);
         }
@@ -248,6 +249,12 @@ impl Guard {
         let (Some(certificates), Some(certificate)) = (&self.0.certificates, certificate) else {
             return Err((Reason::Missing, Status::unauthenticated(self.missing())));
         };
+        // It was verified only when the connection was opened.
+        if !certificate.is_current() {
+            let text = "an authority was removed from deploy.tls_client_ca after this connection \
+                        was opened; connect again";
+            return Err((Reason::Invalid, Status::unauthenticated(text)));
+        }
         let mut certificates = certificates.lock().unwrap_or_else(PoisonError::into_inner);
         let found = certificates.find(certificate, &self.0.limits, &self.0.refused);
         let identity = found.ok_or_else(|| {

@@ -11,7 +11,7 @@ use tonic::server::NamedService;
 use super::guard::{Admission, Guard, Permissions};
 use super::open_body::{End, OpenBody};
 use crate::box_future::BoxFuture;
-use crate::connections::PeerInfo;
+use crate::connections::ConnectionInfo;
 
 /// A gRPC service whose calls a guard admits; all calls without a guard.
 #[derive(Clone, Debug)]
@@ -52,11 +52,15 @@ where
             let listed = permissions.iter().find(|(path, _)| *path == method);
             listed.map_or(&[][..], |(_, roles)| roles)
         });
-        let peer = request.extensions().get::<PeerInfo>();
+        let connection = request.extensions().get::<ConnectionInfo>();
+        let peer = connection.map(|connection| &connection.peer);
         let admission = match guard.admit(request.headers(), peer, method, roles) {
             Ok(admission) => admission,
             Err(status) => return Box::pin(async move { Ok(status.into_http()) }),
         };
+        if let Some(connection) = connection {
+            connection.set_admitted();
+        }
         let Admission { identity, permit } = admission;
         // The call is open while either body is.
         let permit = Arc::new(permit);

@@ -55,6 +55,13 @@ impl Identity {
         Self(Arc::new(Accepted { holder, revoked: CancellationToken::new(), quota, refusals }))
     }
 
+    /// Another identity of the same holder, with the same quota. Revoking this one does not end its
+    /// calls.
+    pub(super) fn renewed(&self) -> Self {
+        let Accepted { holder, quota, refusals, .. } = &*self.0;
+        Self::new(holder.clone(), Arc::clone(quota), refusals.clone())
+    }
+
     /// Name of the holder.
     pub fn name(&self) -> &str {
         &self.0.holder.name

@@ -66,11 +66,13 @@ impl Tokens {
         }
     }
 
-    /// Ends the calls of tokens that have expired at `now`, in seconds since 1970.
-    pub(super) fn expire(&self, now: u64) {
-        let identities = self.by_name.values().flatten().map(|(_, identity)| identity);
+    /// Ends the calls of tokens that have expired at `now`, in seconds since 1970. Each such token
+    /// gets a new identity: it is valid again if a clock that jumped ahead is set back.
+    pub(super) fn expire(&mut self, now: u64) {
+        let identities = self.by_name.values_mut().flatten().map(|(_, identity)| identity);
         for identity in identities.filter(|identity| identity.is_expired(now)) {
-            identity.revoked().cancel();
+            let renewed = identity.renewed();
+            std::mem::replace(identity, renewed).revoked().cancel();
         }
     }
 
@@ -88,15 +90,14 @@ impl Tokens {
         // Hashes are compared, not secrets: how long it takes says nothing about a secret.
         let mut found = of_name.chain(internal).filter(|(stored, _)| stored.sha256 == digest);
         let (_, found) = found.next().ok_or(Unknown::Invalid)?;
-        if found.is_expired(now) || found.revoked().is_cancelled() {
-            return Err(Unknown::Expired);
-        }
-        Ok(found.clone())
+        if found.is_expired(now) { Err(Unknown::Expired) } else { Ok(found.clone()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::access::{Role, TokenFile};
 
@@ -123,6 +124,16 @@ mod tests {
         assert_eq!(tokens.find(&brief, expires).unwrap_err(), Unknown::Expired);
         let forged = Token::create("kept").unwrap();
         assert_eq!(tokens.find(&forged, 0).unwrap_err(), Unknown::Invalid);
+        // A clock that jumps ahead ends open calls. Once it is set back, the token is valid again,
+        // also after the file was read again without a change of its entry.
+        for _ in 0..2 {
+            let again = tokens.find(&brief, expires - 1).unwrap();
+            assert!(!again.revoked().is_cancelled());
+            assert!(Arc::ptr_eq(again.quota(), identities[2].quota()));
+            tokens.expire(expires);
+            assert!(again.revoked().is_cancelled());
+            tokens.replace(file.tokens.clone());
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ fn limits() -> ConnectionLimits {
         per_address: 3,
         handshake: Duration::from_millis(200),
         stall: Duration::from_millis(200),
+        admission: Duration::from_millis(200),
     }
 }
 
@@ -79,6 +80,33 @@ async fn a_handshake_of_single_bytes_is_closed_too() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), ended).await.expect("it is closed");
+}
+
+#[tokio::test]
+async fn a_guarded_connection_is_closed_unless_a_call_is_admitted_in_time() {
+    let address = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut listener = Listener::bind(address, limits(), 0).await.unwrap();
+    listener.limit_admission();
+    let address = listener.local_addr();
+    let mut caller = TcpStream::connect(address).await.unwrap();
+    let mut admitted = listener.accept().await.open().await.expect("no handshake");
+    admitted.connect_info().set_admitted();
+    let mut peer = TcpStream::connect(address).await.unwrap();
+    let mut refused = listener.accept().await.open().await.expect("no handshake");
+    let reading = async {
+        loop {
+            // Bytes do not extend the time.
+            peer.write_all(&[0]).await.unwrap();
+            if let Err(error) = refused.read_u8().await {
+                break error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(Duration::from_secs(20), reading).await.expect("it ends");
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    // The other connection is older and stays open.
+    caller.write_all(&[7]).await.unwrap();
+    assert_eq!(admitted.read_u8().await.unwrap(), 7);
 }
 
 #[tokio::test]
