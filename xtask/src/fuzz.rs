@@ -211,6 +211,37 @@ mod tests {
     }
 
     #[test]
+    fn every_game_of_the_catalog_is_in_the_target_of_records_and_in_its_dictionary() {
+        let read = |path: &str| fs::read_to_string(root().join(path)).expect("a file");
+        let catalog = read("crates/game/src/catalog.rs");
+        let (_, list) = catalog.split_once("\ngames! {\n").expect("the list of games");
+        let (list, _) = list.split_once("\n}\n").expect("its end");
+        // A line of a game begins with its variant, which is its name in snake case.
+        let variants = list.lines().filter_map(|line| line.trim().split_once(": "));
+        let variants = variants.map(|(variant, _)| variant);
+        let names: Vec<String> =
+            variants.filter(|variant| !variant.contains(' ')).map(snake_case).collect();
+        assert!(names.len() >= 6 && names.iter().any(|name| name == "maze_dash"), "{names:?}");
+        let target = read("fuzz/targets/game_record.rs");
+        let dictionary = read("fuzz/seeds/game_record.dict");
+        for name in names {
+            assert!(target.contains(&format!(r#"r#"{{"game":"{name}""#)), "{name}");
+            assert!(dictionary.contains(&format!(r#"\"game\":\"{name}\""#)), "{name}");
+        }
+    }
+
+    fn snake_case(variant: &str) -> String {
+        let mut name = String::new();
+        for letter in variant.chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        name
+    }
+
+    #[test]
     fn targets_are_named_or_all() {
         let all = Arguments::parse(&[]).unwrap();
         assert_eq!((all.seconds, all.targets.len()), (SECONDS, TARGETS.len()));

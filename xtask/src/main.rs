@@ -10,6 +10,7 @@ mod flaky;
 mod fuzz;
 mod gpu_kit;
 mod layers;
+mod limited;
 mod load;
 mod metrics;
 mod mistakes;

@@ -6,7 +6,6 @@
 //! table fails.
 
 pub(crate) mod cluster;
-mod limited;
 pub(crate) mod replay;
 mod table;
 

@@ -81,7 +81,7 @@ impl Campaign {
     }
 
     /// Injects all faults and checks the run. Violations are in the report; an error means that the
-    /// harness cannot continue.
+    /// harness cannot continue. Only [`recovery`](Self::recovery) returns an error for a violation.
     pub(crate) fn run(&mut self, options: &Options) -> Result<()> {
         self.cluster.start()?;
         self.warm_up()?;
@@ -259,7 +259,8 @@ impl Campaign {
     }
 
     /// Waits until the run is normal again: half of the normal games per second, a game of every
-    /// actor, and a new entry in the log of the arena. Returns the time that this took.
+    /// actor, and a new entry in the log of the arena. Returns the time that this took. A run that
+    /// does not recover is a violation, and cannot continue.
     pub(crate) fn recovery(&mut self, normal: f64) -> Result<Duration> {
         let start = Instant::now();
         let (games, entries) = (self.cluster.meter.games(), self.cluster.audit.entries());
@@ -273,14 +274,12 @@ impl Campaign {
                 return Ok(start.elapsed());
             }
             if start.elapsed() > GIVEN_UP {
-                let rate = meter.rate();
-                bail!(
-                    "after {}: no recovery within {} s ({rate:.0} of {normal:.0} games/s; every \
-                     actor has games: {all_play}; the arena's log grows: {is_decided}){}",
-                    self.last.1,
-                    GIVEN_UP.as_secs(),
-                    self.states()
-                );
+                let (rate, limit) = (meter.rate(), GIVEN_UP.as_secs());
+                self.violation(format!(
+                    "the run does not recover within {limit} s ({rate:.0} of {normal:.0} games/s; \
+                     every actor has games: {all_play}; the arena's log grows: {is_decided})"
+                ));
+                bail!("the run does not recover after {}:{}", self.last.1, self.states());
             }
         }
     }

@@ -93,11 +93,12 @@ pub(crate) fn run(program: &Program, logs: &Path, name: &str) -> Result<Ended> {
             .with_context(|| format!("cannot write {}", path(ending).display()))
     };
     let (out, err) = (create("out")?, create("err")?);
+    let limit = whole_milliseconds(program.limit);
     let started = Instant::now();
     // `timeout` is in a process group of its own and ends all of it, also the workers that a
     // program started. It keeps the limit if this process is killed.
     let status = Command::new("timeout")
-        .args(["-s", "KILL", &format!("{:.1}", program.limit.as_secs_f64())])
+        .args(["-s", "KILL", &format!("{:.3}", limit.as_secs_f64())])
         .arg(&program.path)
         .args(&program.arguments)
         .envs(program.environment.iter().map(|(key, value)| (key, value)))
@@ -107,7 +108,7 @@ pub(crate) fn run(program: &Program, logs: &Path, name: &str) -> Result<Ended> {
         .status();
     let elapsed = started.elapsed();
     let outcome = match status {
-        Ok(status) => Outcome::of(status, elapsed, program.limit),
+        Ok(status) => Outcome::of(status, elapsed, limit),
         Err(error) => Outcome::NotStarted(error.to_string()),
     };
     Ok(Ended {
@@ -116,6 +117,13 @@ pub(crate) fn run(program: &Program, logs: &Path, name: &str) -> Result<Ended> {
         findings: read(&path("out"))?.lines().filter_map(json_line).collect(),
         errors: end_of(read(&path("err"))?.trim()),
     })
+}
+
+/// A limit in whole milliseconds, rounded up, as `timeout` gets it; at least one, because 0 would be no
+/// limit. A limit that was rounded down would end a program early, which would look like a crash.
+fn whole_milliseconds(limit: Duration) -> Duration {
+    let milliseconds = limit.as_nanos().div_ceil(1_000_000).max(1);
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -162,6 +170,13 @@ mod tests {
         assert_eq!(hung.outcome, Outcome::Timeout);
         assert_eq!(hung.findings.len(), 1);
         assert!(hung.seconds < 60.0, "{} s", hung.seconds);
+
+        // Limits that `timeout` would get as less, or as none, if they were rounded to tenths.
+        for limit in [0.34, 0.04, 0.0] {
+            let hung = shell("sleep 600", limit);
+            assert_eq!(hung.outcome, Outcome::Timeout, "{limit} s");
+            assert!(hung.seconds < 60.0, "{limit} s: {} s", hung.seconds);
+        }
 
         assert_eq!(shell("exit 69", 60.0).outcome.text(), "exit 69");
         assert_eq!(shell("sh -c 'kill -ABRT $$'", 60.0).outcome, Outcome::Signal(6));

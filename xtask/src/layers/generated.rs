@@ -23,6 +23,9 @@ const SERVICES: &[&str] = &[
 /// The folders with code that must not name generated types.
 const FOLDERS: &[&str] = &["actor/src", "arena/src", "cli/src", "crates", "learner/src"];
 
+/// The modules of `proto` that hold nothing but generated code, each in a module `v1`.
+const MODULES: [&str; 3] = ["arena", "learner", "service"];
+
 /// Paths of generated modules, without spaces.
 const GENERATED: &[&str] = &[
     "ouro_proto::arena::",
@@ -55,8 +58,7 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
         }
     }
     for file in sources(&root.join("proto/src"))? {
-        let text = fs::read_to_string(&file)?;
-        if compact(&text).split(';').any(|line| line.contains("pubuse") && line.contains("v1::")) {
+        if exports(&fs::read_to_string(&file)?) {
             let name = file.strip_prefix(root)?.display().to_string();
             problems.push(format!("{name} exports generated types under another name"));
         }
@@ -71,17 +73,52 @@ fn is_exempt(name: &str) -> bool {
     is_service || is_test || name.ends_with("/testing.rs")
 }
 
-/// The generated path that a source names outside its test module, if any.
-fn generated(text: &str) -> Option<&'static str> {
+/// The generated path or module that a source names outside its test module, if any.
+fn generated(text: &str) -> Option<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let code = compact(code);
-    GENERATED.iter().copied().find(|path| code.contains(path))
+    let code = without_comments(code);
+    let compact: String = code.split_whitespace().collect();
+    let path = GENERATED.iter().find(|path| compact.contains(**path));
+    path.map(|path| (*path).to_owned()).or_else(|| imported(&code))
 }
 
-/// Code without comments and spaces.
-fn compact(text: &str) -> String {
-    let code = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
-    text.lines().map(code).collect::<String>().split_whitespace().collect()
+/// What an import of `proto` gives another name or brings into scope, if it is a generated module or
+/// the crate itself. Another name would hide the paths of [`GENERATED`].
+fn imported(code: &str) -> Option<String> {
+    code.split(';').find_map(|item| {
+        let (_, path) =
+            item.split_once("use ouro_proto").or_else(|| item.split_once("use ::ouro_proto"))?;
+        let names = words(path);
+        let module = names.iter().find(|name| MODULES.contains(name));
+        match (module, &names[..]) {
+            (Some(module), _) => Some(format!("ouro_proto::{module}")),
+            (None, ["as", ..] | ["self", "as", ..]) => Some("ouro_proto as".to_owned()),
+            (None, _) => None,
+        }
+    })
+}
+
+/// Whether a source of `proto` exports generated types or modules under another name.
+fn exports(text: &str) -> bool {
+    let code = without_comments(text);
+    code.split(';').any(|item| {
+        let path = item.split_once("pub use ").or_else(|| item.split_once("pub type "));
+        path.is_some_and(|(_, path)| {
+            words(path).iter().any(|name| *name == "v1" || MODULES.contains(name))
+        })
+    })
+}
+
+/// Code without comments.
+fn without_comments(text: &str) -> String {
+    let code = |line: &str| format!("{}\n", line.split("//").next().unwrap_or_default());
+    text.lines().map(code).collect()
+}
+
+/// The identifiers and keywords of a piece of code.
+fn words(code: &str) -> Vec<&str> {
+    let words = code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Rust files under a folder; none if there is no such folder.
@@ -124,14 +161,33 @@ mod tests {
             "use ouro_proto::{Hello, learner::v1 as wire};",
             "use ouro_proto::{\n    Hello,\n    arena::{v1, other},\n};",
             "fn f() -> ouro_proto::arena::v1::Event { todo!() }",
+            // Other names for a module or for the crate.
+            "use ouro_proto::learner as wire;\nfn f(_: wire::v1::Ack) {}",
+            "use ouro_proto::{\n    Hello,\n    service as wire,\n};\nfn f(_: wire::v1::Role) {}",
+            "use ouro_proto::{Hello, arena};\nuse arena as wire;\nfn f(_: wire::v1::Event) {}",
+            "use ouro_proto::{Hello, service::{v1}};\nfn f(_: v1::Role) {}",
+            "use ::ouro_proto::{self as proto};\nuse proto::learner as wire;",
         ];
         for text in planted {
             let found = found("actor/src/push.rs", text);
             assert_eq!(found.len(), 1, "{text}: {found:?}");
             assert!(found[0].starts_with("actor/src/push.rs names generated types"), "{found:?}");
         }
-        let exported = found("proto/src/lib.rs", "pub use learner::v1::Ack;");
-        assert_eq!(exported, ["proto/src/lib.rs exports generated types under another name"]);
+        for text in [
+            "pub use learner::v1::Ack;",
+            "pub use learner::v1 as wire;",
+            "pub use self::{arena::v1, push::RefusedGame};",
+            "pub use learner as wire;",
+            "pub use learner::*;",
+            "pub type Ack = learner::v1::Ack;",
+        ] {
+            let exported = found("proto/src/lib.rs", text);
+            let expected = "proto/src/lib.rs exports generated types under another name";
+            assert_eq!(exported, [expected], "{text}");
+        }
+        let own = "pub mod learner;\npub use arena_client::ArenaClient;\nuse crate::arena::v1;\n\
+                   impl From<&Ack> for v1::Ack {}\n";
+        assert_eq!(found("proto/src/lib.rs", own), [""; 0]);
     }
 
     #[test]
@@ -150,5 +206,8 @@ mod tests {
         assert_eq!(found("actor/src/push.rs", inline), [""; 0]);
         assert_eq!(found("actor/src/push.rs", "// as ouro_proto::learner::v1 says\n"), [""; 0]);
         assert_eq!(found("actor/src/push.rs", "use ouro_proto::arena_client::X;"), [""; 0]);
+        let own = "use ouro_proto::pool;\nuse crate::service as own;\nfn f(arena: u8) -> u32 {\n    \
+                   arena as u32\n}\n";
+        assert_eq!(found("actor/src/push.rs", own), [""; 0]);
     }
 }

@@ -5,6 +5,9 @@
 //! the write, epochs that are ignored, two writers, a promotion that counts twice. Each needs a build,
 //! which takes too long for `ci`. The copy shares the target folder, so that dependencies are built
 //! once; its programs have names of their own, `planted-…`.
+//!
+//! A check that fails without a fault catches nothing. Every check therefore runs once without one, and
+//! must pass. With a fault, an error that is no failed test and no violation is one of the harness.
 
 mod simulated;
 mod table;
@@ -19,14 +22,14 @@ use anyhow::{Context, Result, bail, ensure};
 
 use self::simulated::SIMULATED;
 use self::table::{By, FAULTS, Fault};
-use super::limited::output_within;
 use super::replay::{first_failure, said};
 use super::{plant, write};
+use crate::limited::{Ended, output_within};
 use crate::shell::{self, cargo, root, say};
 
 /// Longest time of the tests of one fault.
 const TESTS: Duration = Duration::from_secs(300);
-/// Longest time of a cluster. One that hangs is caught as well.
+/// Longest time of a cluster, and of the simulations of one fault.
 const CLUSTER: Duration = Duration::from_secs(600);
 /// The program of a simulation.
 const SIMULATION: &str = "ouro-simulation";
@@ -40,10 +43,14 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     let is_chosen =
         |fault: &&Fault| names.is_empty() || names.iter().any(|name| fault.name.contains(name));
     let chosen: Vec<&Fault> = FAULTS.iter().chain(SIMULATED).filter(is_chosen).collect();
+    for check in distinct(&chosen) {
+        bench.pass(check)?;
+        say(&format!("passes without a fault: {check}"));
+    }
     let mut missed = 0;
     for fault in &chosen {
         plant(&bench.folder, fault.edits).with_context(|| fault.name.to_owned())?;
-        let caught = bench.try_out(fault);
+        let caught = bench.try_out(fault.by);
         bench.restore(fault)?;
         match caught.with_context(|| fault.name.to_owned())? {
             Some(how) => say(&format!("caught: {} ({how})", fault.name)),
@@ -57,6 +64,17 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
     say(&format!("{} of {all} faults caught", all - missed));
     ensure!(missed == 0, "{missed} of {all} planted faults were not caught");
     Ok(())
+}
+
+/// The checks of these faults, each once.
+fn distinct(faults: &[&Fault]) -> Vec<By> {
+    let mut checks: Vec<By> = Vec::new();
+    for fault in faults {
+        if !checks.iter().any(|check| check.is_same_run(fault.by)) {
+            checks.push(fault.by);
+        }
+    }
+    checks
 }
 
 /// A copy of the workspace.
@@ -79,6 +97,7 @@ impl Bench {
         }
         let bench = Self { folder };
         bench.set_apart()?;
+        bench.rename("cli", "ouro", "src/main.rs")?;
         bench.rename("actor", "ouro-actor", "src/main.rs")?;
         bench.rename("learner", "ouro-learner", "src/main.rs")?;
         bench.rename("arena", "ouro-arena", "src/bin/ouro-arena.rs")?;
@@ -120,58 +139,100 @@ impl Bench {
         Ok(())
     }
 
-    /// How a planted fault is caught; `None` if it is not.
-    fn try_out(&self, fault: &Fault) -> Result<Option<String>> {
-        match fault.by {
-            By::Tests(filter) => {
+    /// Runs a check without a fault. Fails unless it passes.
+    fn pass(&self, check: By) -> Result<()> {
+        let found = match check {
+            By::Chaos(_, options) => {
+                self.sound_programs().and_then(|sound| self.cluster(&sound, options))
+            }
+            _ => self.try_out(check),
+        };
+        match found.with_context(|| format!("without a fault: {check}"))? {
+            None => Ok(()),
+            Some(found) => bail!("{check} fails without a fault: {found}"),
+        }
+    }
+
+    /// How the planted fault is caught; `None` if it is not.
+    fn try_out(&self, check: By) -> Result<Option<String>> {
+        match check {
+            By::Tests(filter) | By::Hang(filter) => {
                 self.build(&["test", "--offline", "--quiet", "--workspace", "--lib", "--no-run"])?;
                 let tests = ["test", "--offline", "--workspace", "--lib", filter];
-                let output = output_within(&mut self.cargo(&tests), TESTS)?;
-                let is_caught = !output.status.success();
-                Ok(is_caught.then(|| first_failure(&said(&output)).to_owned()))
+                let mut command = self.cargo(&tests);
+                // With one thread, tests that run for long are not named, and `unfinished` finds none.
+                command.env("RUST_TEST_THREADS", "4");
+                let ended = output_within(&mut command, TESTS)?;
+                failed_test(&ended, matches!(check, By::Hang(_)))
             }
             By::Chaos(program, options) => {
-                let name = planted(program);
-                self.build(&["build", "--offline", "--quiet", "--workspace", "--bin", &name])?;
+                self.build_programs(&[program])?;
                 let binaries = self.programs(program)?;
                 self.cluster(&binaries, options)
             }
             By::Simulation(seeds) => {
-                let name = planted(SIMULATION);
-                self.build(&["build", "--offline", "--quiet", "--workspace", "--bin", &name])?;
-                let program = shell::target().join("debug").join(name);
+                self.build_programs(&[SIMULATION])?;
+                let program = shell::target().join("debug").join(planted(SIMULATION));
                 let seeds = seeds.to_string();
                 let options = ["simulate", "--repeat", "0", "--seeds", &seeds, "--program"];
                 let mut command =
                     Command::new(std::env::current_exe().context("the path of xtask")?);
                 command.args(options).arg(program);
-                violation(&output_within(&mut command, CLUSTER)?)
+                violation(&output_within(&mut command, CLUSTER)?.output)
             }
         }
     }
 
-    /// A folder with all programs, one of them with the fault.
-    fn programs(&self, with_fault: &str) -> Result<PathBuf> {
-        let folder = self.folder.join("programs");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
-        let built = shell::target().join("debug");
+    /// Builds programs of the copy.
+    fn build_programs(&self, programs: &[&str]) -> Result<()> {
+        let names: Vec<String> = programs.iter().map(|program| planted(program)).collect();
+        let mut arguments = vec!["build", "--offline", "--quiet", "--workspace"];
+        arguments.extend(names.iter().flat_map(|name| ["--bin", name.as_str()]));
+        self.build(&arguments)
+    }
+
+    /// A folder with all programs, as they are built without a fault. Later builds do not change them.
+    fn sound_programs(&self) -> Result<PathBuf> {
+        self.build_programs(&PROGRAMS)?;
+        let folder = self.empty_folder("sound")?;
         for program in PROGRAMS {
-            let name = if program == with_fault { planted(program) } else { program.to_owned() };
-            let path = built.join(&name);
-            ensure!(path.exists(), "{} is missing; build the workspace first", path.display());
+            let built = shell::target().join("debug").join(planted(program));
+            fs::copy(&built, folder.join(program)).with_context(|| built.display().to_string())?;
+        }
+        Ok(folder)
+    }
+
+    /// A folder with all programs, one of them with the fault. The others are those of
+    /// [`sound_programs`](Self::sound_programs), which has run by then.
+    fn programs(&self, with_fault: &str) -> Result<PathBuf> {
+        let folder = self.empty_folder("programs")?;
+        for program in PROGRAMS {
+            let path = if program == with_fault {
+                shell::target().join("debug").join(planted(program))
+            } else {
+                self.folder.join("sound").join(program)
+            };
+            ensure!(path.exists(), "{} is missing", path.display());
             symlink(path, folder.join(program))?;
         }
         Ok(folder)
     }
 
-    /// Runs a cluster with a fault in one program. Returns the first violation.
+    /// An empty folder beside the copy of the workspace.
+    fn empty_folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Runs a cluster of these programs. Returns the first violation.
     fn cluster(&self, binaries: &Path, options: &[&str]) -> Result<Option<String>> {
         let mut command = Command::new(std::env::current_exe().context("the path of xtask")?);
         command.args(["chaos", "--binaries"]).arg(binaries).args(options);
-        violation(&output_within(&mut command, CLUSTER)?)
+        violation(&output_within(&mut command, CLUSTER)?.output)
     }
 
     /// Removes a fault again.
@@ -183,17 +244,50 @@ impl Bench {
     }
 }
 
+/// How a run of tests catches a fault: by a test that fails or, if `hangs`, by one that does not end;
+/// `None` if all pass.
+fn failed_test(ended: &Ended, hangs: bool) -> Result<Option<String>> {
+    if ended.output.status.success() {
+        return Ok(None);
+    }
+    let (said, errors) = (said(&ended.output), errors(&ended.output));
+    if let Some(test) = first_failure(&said) {
+        return Ok(Some(test.to_owned()));
+    }
+    if ended.is_killed {
+        return match unfinished(&said) {
+            Some(test) if hangs => Ok(Some(format!("{test} does not end"))),
+            Some(test) => bail!("{test} does not end within {TESTS:?}"),
+            None => bail!("the tests do not end within {TESTS:?}"),
+        };
+    }
+    // Cargo says this also of a program that a signal ended before it could name its test.
+    ensure!(errors.contains("error: test failed"), "cargo fails, and no test does:\n{errors}");
+    Ok(Some("the tests ended early".to_owned()))
+}
+
+/// A test that ran for more than a minute, in the output of a test run.
+fn unfinished(said: &str) -> Option<&str> {
+    let (before, _) = said.split_once(" has been running for over ")?;
+    before.rsplit(' ').next()
+}
+
 /// The first violation that chaos or a simulation reports.
 fn violation(output: &Output) -> Result<Option<String>> {
-    let text = said(output);
-    let violation = text.lines().find(|line| line.starts_with("VIOLATION"));
+    // A run that is killed has shown its violations as errors only.
+    let (text, errors) = (said(output), errors(output));
+    let mut lines = text.lines().chain(errors.lines());
+    let violation = lines.find(|line| line.starts_with("VIOLATION"));
     match (output.status.code(), violation) {
         (Some(0), None) => Ok(None),
         (Some(0), Some(violation)) => bail!("it succeeds with a {violation}"),
         (_, Some(violation)) => Ok(Some(violation.chars().take(200).collect())),
-        (_, None) if text.contains("| all |") => Ok(Some("the run does not recover".to_owned())),
-        (code, None) => bail!("it ends with {code:?} and reports nothing"),
+        (_, None) => bail!("it ends with {} and reports no violation:\n{errors}", output.status),
     }
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The name of a program of the copy.
@@ -203,7 +297,14 @@ fn planted(program: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
     use super::*;
+
+    /// Wait statuses: exit code 1, and signal 9.
+    const FAILS: i32 = 1 << 8;
+    const KILLED: i32 = 9;
 
     #[test]
     fn every_text_to_replace_occurs_once_in_the_workspace() {
@@ -215,5 +316,65 @@ mod tests {
             }
         }
         assert!(FAULTS.len() >= 10 && SIMULATED.len() >= 6);
+    }
+
+    #[test]
+    fn every_check_of_a_fault_runs_once_without_one() {
+        let faults: Vec<&Fault> = FAULTS.iter().chain(SIMULATED).collect();
+        let checks = distinct(&faults);
+        for fault in &faults {
+            let runs = checks.iter().filter(|check| check.is_same_run(fault.by)).count();
+            assert_eq!(runs, 1, "{}", fault.name);
+        }
+        assert!(checks.len() < faults.len(), "{checks:?}");
+    }
+
+    fn output(status: i32, stdout: &str, stderr: &str) -> Output {
+        let status = ExitStatus::from_raw(status);
+        Output { status, stdout: stdout.into(), stderr: stderr.into() }
+    }
+
+    #[test]
+    fn only_a_violation_catches_a_fault_in_a_cluster() {
+        let table = "| all | 0 |  |  | 0 |\n";
+        let found = "\nVIOLATION after kill -9 arena: a game is lost\n";
+        let both = format!("{table}{found}");
+        let caught = "VIOLATION after kill -9 arena: a game is lost";
+        assert_eq!(violation(&output(FAILS, &both, "")).unwrap().as_deref(), Some(caught));
+        // A run that was killed has printed no report.
+        assert_eq!(violation(&output(KILLED, "", found)).unwrap().as_deref(), Some(caught));
+        assert_eq!(violation(&output(0, table, "")).unwrap(), None);
+        for (status, stdout) in [(FAILS, table), (KILLED, ""), (FAILS, ""), (0, &*both)] {
+            assert!(violation(&output(status, stdout, "")).is_err(), "{status}: {stdout}");
+        }
+        let error = violation(&output(FAILS, table, "error: no space")).unwrap_err().to_string();
+        assert!(error.ends_with("error: no space"), "{error}");
+    }
+
+    #[test]
+    fn a_failed_test_catches_a_fault_and_an_error_of_cargo_does_not() {
+        let ended = |status, said: &str, errors: &str| Ended {
+            output: output(status, said, errors),
+            is_killed: status == KILLED,
+        };
+        let failed = "test a ... ok\ntest b::c ... FAILED\n";
+        let slow = "test a ... ok\ntest b::c has been running for over 60 seconds\n";
+        let error = "error: test failed, to rerun pass `-p ouro-arena --lib`\n";
+        for (ended, hangs, caught) in [
+            (ended(0, "test a ... ok\n", ""), false, None),
+            (ended(FAILS, failed, error), false, Some("b::c")),
+            (ended(KILLED, failed, ""), false, Some("b::c")),
+            (ended(KILLED, slow, ""), true, Some("b::c does not end")),
+            (ended(FAILS, "", error), false, Some("the tests ended early")),
+        ] {
+            assert_eq!(failed_test(&ended, hangs).unwrap().as_deref(), caught, "{ended:?}");
+        }
+        for (ended, hangs) in [
+            (ended(KILLED, slow, ""), false),
+            (ended(KILLED, "", ""), true),
+            (ended(FAILS, "", "error: no space left on device\n"), true),
+        ] {
+            assert!(failed_test(&ended, hangs).is_err(), "{ended:?}");
+        }
     }
 }

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::limited::output_within;
 use super::table::{Edit, Mistake};
 use super::{copy_crate, manifest_of, plant, write};
+use crate::limited::output_within;
 use crate::shell::{self, cargo, root, say};
 
 const CRATES: [&str; 3] = ["crates/game", "crates/net", "crates/replay"];
@@ -37,7 +37,9 @@ pub(crate) fn run() -> Result<()> {
             missed += 1;
             say(&format!("NOT CAUGHT: {}", fault.name));
         } else {
-            say(&format!("caught: {} ({})", fault.name, first_failure(&said(&output))));
+            let said = said(&output);
+            let how = first_failure(&said).unwrap_or("the tests ended early");
+            say(&format!("caught: {} ({how})", fault.name));
         }
     }
     let all = FAULTS.len();
@@ -51,10 +53,8 @@ pub(super) fn said(output: &Output) -> String {
 }
 
 /// The first failed test in the output of a test run.
-pub(super) fn first_failure(said: &str) -> &str {
-    said.lines()
-        .find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
-        .unwrap_or("the tests ended early")
+pub(super) fn first_failure(said: &str) -> Option<&str> {
+    said.lines().find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
 /// A small workspace of its own.
@@ -91,7 +91,7 @@ impl Bench {
 
     /// Runs the tests. A fault may keep a test from ending, so it is killed after [`LONGEST`].
     fn test(&self) -> Result<Output> {
-        output_within(&mut self.command(&[]), LONGEST)
+        Ok(output_within(&mut self.command(&[]), LONGEST)?.output)
     }
 
     /// Removes a fault again.
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn the_first_failure_is_named() {
         let said = "test a ... ok\ntest b::c ... FAILED\ntest d ... FAILED\n";
-        assert_eq!(first_failure(said), "b::c");
-        assert_eq!(first_failure(""), "the tests ended early");
+        assert_eq!(first_failure(said), Some("b::c"));
+        assert_eq!(first_failure("test a ... ok\n"), None);
     }
 }

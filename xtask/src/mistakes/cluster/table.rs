@@ -1,5 +1,7 @@
 //! The faults that are planted in the processes of a cluster.
 
+use std::fmt;
+
 use super::super::replay::edit;
 use super::super::table::Edit;
 
@@ -11,13 +13,41 @@ pub(super) struct Fault {
 }
 
 /// What catches a fault.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum By {
-    /// The unit tests whose names contain a text.
+    /// One of the unit tests whose names contain a text fails.
     Tests(&'static str),
+    /// One of the unit tests whose names contain a text does not end: it waits for what the fault
+    /// prevents.
+    Hang(&'static str),
     /// One of this many simulations.
     Simulation(u32),
     /// A cluster in which this program has the fault, with these options of `cargo xtask chaos`.
     Chaos(&'static str, &'static [&'static str]),
+}
+
+impl By {
+    /// Whether two checks run the same without a fault.
+    pub(super) fn is_same_run(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Tests(own) | Self::Hang(own), Self::Tests(other) | Self::Hang(other)) => {
+                own == other
+            }
+            (Self::Simulation(own), Self::Simulation(other)) => own == other,
+            (Self::Chaos(_, own), Self::Chaos(_, other)) => own == other,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tests(filter) | Self::Hang(filter) => write!(f, "tests {filter}"),
+            Self::Simulation(seeds) => write!(f, "{seeds} simulations"),
+            Self::Chaos(_, options) => write!(f, "chaos {}", options.join(" ")),
+        }
+    }
 }
 
 const STORE: &str = "arena/src/store/redis.rs";
@@ -152,7 +182,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "Err(ArenaError::Store(error)) if error.is_passing() => {",
             "Err(ArenaError::Store(error @ StoreError::Exhausted { .. })) => {",
         )],
-        by: By::Tests("match_runner"),
+        by: By::Hang("match_runner"),
     },
     Fault {
         name: "an arena that was replaced stays",
@@ -161,7 +191,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "if let Some(error) = self.state.take_end() {",
             "if let Some(error) = self.state.take_end().filter(|_| false) {",
         )],
-        by: By::Tests("match_runner"),
+        by: By::Hang("match_runner"),
     },
     Fault {
         name: "a training state is visible before it is whole",
@@ -243,6 +273,6 @@ pub(super) const FAULTS: &[Fault] = &[
             "Err(error) => return Err(error.into()),\n        }\n        if self.group.is_paused() {",
             "Err(_) => {}\n        }\n        if self.group.is_paused() {",
         )],
-        by: By::Tests("journal_writer"),
+        by: By::Hang("journal_writer"),
     },
 ];
