@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from code_facts import Facts
-from containers import check_names
+from containers import check_names, option, size
 from problems import Problems
 
 
@@ -26,6 +26,11 @@ def environment_of(service: dict) -> dict:
     return environment
 
 
+def substituted(text: str) -> str:
+    """`text` with the defaults of its variables."""
+    return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text)
+
+
 def check_tls(root: Path, problems: Problems) -> None:
     """Every service that knows the address of the arena needs a certificate in compose.tls.yaml."""
     services = {
@@ -41,12 +46,17 @@ def check_tls(root: Path, problems: Problems) -> None:
 def check_service(where: str, name: str, service: dict, facts: Facts, problems: Problems) -> None:
     environment = environment_of(service)
     # An override names no image; then the service has the name of its program.
-    reference = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service.get("image", "") or "")
+    reference = substituted(service.get("image", "") or "")
     image = reference.partition(":")[0] or {"ouro": "ouro", "worker": "ouro-arena"}.get(name, f"ouro-{name}")
     if image not in facts.images:
         # Others than Ouro's own, such as Prometheus.
         problems.expect(not image.startswith("ouro"), f"{where}: images.sh builds no {image}")
         return
+    entrypoint = service.get("entrypoint", [])
+    if entrypoint[:1] == ["redis-server"]:
+        # Without it, the system ends Redis or another process once the memory of the machine is used up.
+        most = substituted(option(entrypoint, "--maxmemory") or "0")
+        problems.expect(size(where, most, problems) > 0, f"{where}: Redis has no maxmemory")
     arguments = service.get("command", [])
     arguments = arguments.split() if isinstance(arguments, str) else arguments
     if image == "ouro" and not arguments:

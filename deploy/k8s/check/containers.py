@@ -10,6 +10,12 @@ from problems import Problems
 FOREIGN = {"NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES", "RUST_LOG"}
 # Variables with the address of a service, and the image that answers there.
 ADDRESSES = {"OURO_ARENA": "ouro-arena", "OURO_LEARNER": "ouro-learner"}
+# Largest share of a container's memory that the data of Redis may take. A rewrite of its file needs the rest.
+REDIS_SHARE = 0.75
+# Bytes of the units of Kubernetes and of Redis, in lower case.
+UNITS = {"": 1}
+for power, letter in enumerate("kmg", 1):
+    UNITS |= {letter: 1000**power, f"{letter}i": 1024**power, f"{letter}b": 1024**power}
 
 
 def check(built: Built, facts: Facts, problems: Problems) -> None:
@@ -24,6 +30,7 @@ def check(built: Built, facts: Facts, problems: Problems) -> None:
         check_credential(one, problems)
         check_probes(one, problems)
         check_rights(one, problems)
+        check_redis(one, problems)
 
 
 def identify(reference: str, args: list[str]) -> tuple[str, str]:
@@ -150,3 +157,28 @@ def check_rights(one: Workload, problems: Problems) -> None:
     problems.expect(
         {"cpu", "memory"} <= resources.get("requests", {}).keys(), f"{one}: requests no processor or memory"
     )
+
+
+def check_redis(one: Workload, problems: Problems) -> None:
+    """Redis refuses writes before the limit of its container ends it."""
+    command = one.container.get("command", [])
+    limit = one.container.get("resources", {}).get("limits", {}).get("memory")
+    if command[:1] != ["redis-server"] or limit is None:
+        return
+    most = option(command, "--maxmemory") or "0"
+    holds = 0 < size(f"{one}", most, problems) <= REDIS_SHARE * size(f"{one}", limit, problems)
+    problems.expect(holds, f"{one}: maxmemory is {most}, not within {REDIS_SHARE:.0%} of the limit {limit}")
+
+
+def option(command: list[str], name: str) -> str | None:
+    """The argument after `name`."""
+    return dict(zip(command, command[1:])).get(name)
+
+
+def size(where: str, text: str, problems: Problems) -> float:
+    """Bytes of a quantity of memory, such as 1.5Gi or 1400mb; 0 and a problem if it is none."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)(\w*)", text)
+    unit = parts and UNITS.get(parts[2].lower())
+    if not problems.expect(unit, f"{where}: {text} is not a size of memory"):
+        return 0
+    return float(parts[1]) * unit
