@@ -89,6 +89,7 @@ impl Arguments {
             },
             scripted: Default::default(),
             demonstrations: Default::default(),
+            net: None,
             cohort: self.cohort.unwrap_or(self.games as u64),
             search: Some(exploring(self.simulations, sampled)),
             epsilon: 0.0,

@@ -4,8 +4,12 @@
 //! complete or absent: it is written under a temporary name and renamed. Every file read is checked
 //! against its hash; a damaged file is removed and fetched again. If the files exceed the size
 //! limit, the least recently used files are removed. The caller passes the time.
+//!
+//! The files have an ending that nothing else writes, and a cache removes no others. Its folder may
+//! therefore hold other files, even the weights of an arena.
 
 use std::fs::{self, File};
+use std::hash::BuildHasher;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +18,10 @@ use std::time::{Duration, SystemTime};
 use ouro_net::ContentHash;
 use tracing::warn;
 
-const ENDING: &str = ".safetensors";
+/// Ending of cached weights.
+const ENDING: &str = ".cached-weights";
+/// Ending of an unfinished file. Its name is that of the complete file, the [`Cache::writer`], a number
+/// and this ending.
 const UNFINISHED: &str = ".part";
 
 /// Age at which an unfinished file counts as abandoned by its writer.
@@ -25,6 +32,9 @@ const ABANDONED: Duration = Duration::from_secs(3_600);
 pub struct Cache {
     folder: PathBuf,
     most_bytes: u64,
+    /// Random, so that no two caches of a folder write the same unfinished file. Process ids are not
+    /// enough: in a container it is usually 1.
+    writer: u64,
     written: AtomicU64,
 }
 
@@ -34,12 +44,12 @@ impl Cache {
         fs::create_dir_all(&folder)?;
         for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
-            let is_part = path.to_str().is_some_and(|name| name.ends_with(UNFINISHED));
-            if is_part && modified(&path).is_some_and(|at| is_abandoned(at, now)) {
+            let is_old = || modified(&path).is_some_and(|at| is_abandoned(at, now));
+            if is_unfinished(&path) && is_old() {
                 remove(&path);
             }
         }
-        Ok(Self { folder, most_bytes, written: AtomicU64::new(0) })
+        Ok(Self { folder, most_bytes, writer: random_number(), written: AtomicU64::new(0) })
     }
 
     /// The file of this hash, if it exists and is undamaged.
@@ -70,9 +80,7 @@ impl Cache {
         if bytes.len() as u64 > self.most_bytes {
             return Ok(());
         }
-        let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{hash}.{}-{number}{UNFINISHED}", std::process::id());
-        let unfinished = self.folder.join(name);
+        let unfinished = self.unfinished(hash);
         let written = fs::write(&unfinished, bytes)
             .and_then(|()| File::options().append(true).open(&unfinished))
             .and_then(|file| file.set_modified(now))
@@ -88,6 +96,13 @@ impl Cache {
         self.folder.join(format!("{hash}{ENDING}"))
     }
 
+    /// A new name for an unfinished file.
+    fn unfinished(&self, hash: ContentHash) -> PathBuf {
+        let number = self.written.fetch_add(1, Ordering::Relaxed);
+        let writer = self.writer;
+        self.folder.join(format!("{hash}{ENDING}.{writer:016x}-{number}{UNFINISHED}"))
+    }
+
     /// Removes the least recently used files until the rest fit. Never removes the file of `hash`.
     fn shrink(&self, hash: ContentHash) -> io::Result<()> {
         let newest = self.path(hash);
@@ -95,10 +110,9 @@ impl Cache {
         let mut total = 0;
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            let is_weights = path.to_str().is_some_and(|name| name.ends_with(ENDING));
             // Another actor may have removed the file meanwhile.
             let Ok(about) = fs::metadata(&path) else { continue };
-            if is_weights {
+            if is_cached(&path) {
                 total += about.len();
                 files.push((about.modified().unwrap_or(SystemTime::UNIX_EPOCH), path, about.len()));
             }
@@ -115,6 +129,32 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Whether a file is one that [`Cache::put`] has written.
+fn is_cached(path: &Path) -> bool {
+    name(path).and_then(|name| name.strip_suffix(ENDING)).is_some_and(is_hash)
+}
+
+/// Whether a file is one that [`Cache::put`] writes before it renames it.
+fn is_unfinished(path: &Path) -> bool {
+    let name = name(path).and_then(|name| name.strip_suffix(UNFINISHED));
+    let parts = name.and_then(|name| name.split_once(ENDING));
+    parts.is_some_and(|(hash, writer)| is_hash(hash) && writer.starts_with('.'))
+}
+
+/// A number that differs between processes, machines and calls.
+#[expect(clippy::disallowed_types, reason = "its random keys are needed; nothing is iterated")]
+fn random_number() -> u64 {
+    std::hash::RandomState::new().hash_one(0)
+}
+
+fn name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+fn is_hash(text: &str) -> bool {
+    text.parse::<ContentHash>().is_ok()
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -208,11 +248,50 @@ mod tests {
     fn what_was_half_written_long_ago_is_removed_and_what_is_being_written_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
-        let part = folder.path().join("x.1-0.part");
+        let (hash, _) = file(1, 100);
+        let part = folder.path().join(format!("{hash}{ENDING}.1-0{UNFINISHED}"));
         fs::write(&part, b"half").unwrap();
         Cache::open(folder.path().into(), 1_000, now).unwrap();
         assert!(part.exists());
         Cache::open(folder.path().into(), 1_000, now + 2 * ABANDONED).unwrap();
         assert!(!part.exists());
+    }
+
+    #[test]
+    fn caches_of_one_folder_never_write_the_same_unfinished_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Cache::open(folder.path().into(), 1_000, at(0)).unwrap();
+        let (one, other) = (open(), open());
+        let (hash, _) = file(1, 100);
+        let mut paths = [&one, &one, &other, &other].map(|cache| cache.unfinished(hash));
+        assert!(paths.iter().all(|path| is_unfinished(path) && !is_cached(path)), "{paths:?}");
+        paths.sort();
+        assert!(paths.windows(2).all(|pair| pair[0] != pair[1]), "{paths:?}");
+    }
+
+    #[test]
+    fn files_of_others_in_the_folder_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let (foreign, bytes) = file(9, 300);
+        let names = ["champion.safetensors", "HASH.safetensors", "x.part", "HASH.part"];
+        let named = |name: &str| folder.path().join(name.replace("HASH", &foreign.to_string()));
+        let others = names.map(named);
+        for path in &others {
+            fs::write(path, &bytes).unwrap();
+            let file = File::options().append(true).open(path).unwrap();
+            file.set_modified(at(0)).unwrap();
+        }
+        let open = |now| Cache::open(folder.path().into(), 350, now).unwrap();
+        let cache = open(at(1));
+        let files: Vec<_> = (0..4).map(|content| file(content, 100)).collect();
+        for (second, (hash, bytes)) in (2..).zip(&files) {
+            cache.put(*hash, bytes, at(second)).unwrap();
+        }
+        let cache = open(at(7_200));
+        assert!(others.iter().all(|path| path.exists()), "{others:?}");
+        let kept = files.iter().filter(|(hash, _)| cache.get(*hash, at(7_201)).is_some());
+        assert_eq!(kept.count(), 3);
+        // The cache does not read another file of the same hash.
+        assert_eq!(cache.get(foreign, at(7_201)), None);
     }
 }

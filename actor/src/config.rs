@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_net::NetSpec;
 use ouro_proto::Credential;
 use ouro_proto::trajectory::MAX_ACTOR_NAME;
 use ouro_settings::{Deployment, PlayConfig, SettingError, Settings};
@@ -20,6 +21,9 @@ pub struct ActorConfig {
     pub name: String,
     /// The game to play; must equal the learner's.
     pub game: GameConfig,
+    /// The network of the run, with which the names of scripted players are checked before there are
+    /// weights. `None`: a small network that estimates outcomes.
+    pub net: Option<NetSpec>,
     /// Address of the arena, `http://host:port`.
     pub arena: String,
     /// Address of the learner, `http://host:port`.
@@ -85,6 +89,7 @@ impl ActorConfig {
         Self {
             name: deploy.name,
             game,
+            net: None,
             arena,
             learner,
             credential: Credential::None,
@@ -109,6 +114,8 @@ impl ActorConfig {
         let folder = run.join(deploy.actor_folder());
         Self {
             name: deploy.name.clone(),
+            // The check of the settings refuses those without a network.
+            net: settings.net_spec().ok(),
             credential: deploy.credential(),
             threads: deploy.threads.unwrap_or_else(cores),
             play: settings.play(),
@@ -153,7 +160,8 @@ impl ActorConfig {
 
     /// Settings of the worker thread `index`, with `seed` as the seed of its games.
     pub(crate) fn worker(&self, seed: u64, index: usize) -> WorkerSettings {
-        WorkerSettings::new(&self.play, self.threads, seed, index)
+        let net = self.net.clone();
+        WorkerSettings { net, ..WorkerSettings::new(&self.play, self.threads, seed, index) }
     }
 }
 

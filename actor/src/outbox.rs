@@ -63,12 +63,6 @@ impl<T> Outbox<T> {
         self.sent = (self.sent + 1).min(self.pending.len());
     }
 
-    /// The pending item with a sequence number.
-    pub fn get(&self, sequence: u64) -> Option<&T> {
-        let index = sequence.checked_sub(self.first)?;
-        self.pending.get(usize::try_from(index).ok()?)
-    }
-
     /// Removes and returns all items up to `sequence`, because the learner answers in order. Items
     /// that were never sent stay.
     pub fn settle(&mut self, sequence: u64) -> Vec<(u64, T)> {
@@ -118,9 +112,7 @@ mod tests {
         assert_eq!(outbox.push('b'), Ok(()));
         assert_eq!(outbox.push('c'), Err('c'));
         assert_eq!(send_all(&mut outbox), [(1, 'a'), (2, 'b')]);
-        assert_eq!((outbox.get(1), outbox.get(2), outbox.get(3)), (Some(&'a'), Some(&'b'), None));
         assert_eq!(outbox.settle(1), [(1, 'a')]);
-        assert_eq!((outbox.get(0), outbox.get(1), outbox.get(2)), (None, None, Some(&'b')));
         assert_eq!(outbox.push('c'), Ok(()));
         assert_eq!(send_all(&mut outbox), [(3, 'c')]);
     }

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_proto::trajectory::message_bytes;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
@@ -40,6 +41,9 @@ pub(crate) struct PlayThread {
     pub(crate) finish_games: bool,
     /// The waves to play; `None` plays without waves.
     pub(crate) waves: Option<Receiver<Wave>>,
+    /// Most bytes of a game of a wave in its message:
+    /// [`MAX_MESSAGE_BYTES`](ouro_proto::trajectory::MAX_MESSAGE_BYTES), and less in tests.
+    pub(crate) max_message_bytes: usize,
 }
 
 impl PlayThread {
@@ -131,7 +135,8 @@ impl PlayThread {
     /// The games of a wave by number; `None` once the actor halts.
     ///
     /// The number of a game is also its position in the journal, so every number needs a game. A game
-    /// that has nothing to learn from is played again with another seed.
+    /// that has nothing to learn from is played again with another seed. A game that is too long to be sent
+    /// is an error: the journal would lack it, and the next start would play another game in its place.
     fn play_wave<G: Game>(
         &self,
         worker: &mut Worker<G>,
@@ -151,10 +156,16 @@ impl PlayThread {
                 }
             }
         }
-        match numbers.clone().find(|number| !wave.contains_key(number)) {
-            Some(number) => Err(WorkerError::NothingToLearn { number, attempts: ATTEMPTS }),
-            None => Ok(Some(wave)),
+        if let Some(number) = numbers.clone().find(|number| !wave.contains_key(number)) {
+            return Err(WorkerError::NothingToLearn { number, attempts: ATTEMPTS });
         }
+        for (&number, game) in &wave {
+            let (bytes, max) = (message_bytes(u64::MAX, &game.trajectory), self.max_message_bytes);
+            if bytes > max {
+                return Err(WorkerError::TooLong { number, bytes, max });
+            }
+        }
+        Ok(Some(wave))
     }
 
     /// Waits for the next wave and a roster to play it; `None` once the actor halts.

@@ -326,8 +326,8 @@ impl Pusher {
             return Err(ConnectionError::Epoch { asked, got: epoch });
         }
         self.progress.epoch = Some(epoch);
-        refused.iter().for_each(|game| self.note_refusal(epoch, game));
         let decided = self.outbox.reconnect(watermark);
+        self.note_refusals(epoch, refused, &decided);
         self.count(epoch, &decided, refused, None);
         self.report_newest(*newest_generation);
         self.counters.set_learner(true);
@@ -365,10 +365,8 @@ impl Pusher {
     }
 
     fn acknowledged(&mut self, epoch: u64, ack: &Ack) {
-        for refused in &ack.refused {
-            self.note_refusal(epoch, refused);
-        }
         let settled = self.outbox.settle(ack.watermark);
+        self.note_refusals(epoch, &ack.refused, &settled);
         self.count(epoch, &settled, &ack.refused, Some(SendState::Accepted));
         self.report_newest(ack.newest_generation);
         // Each acknowledgement replaces the previous pause. A stopping actor does not pause.
@@ -398,17 +396,26 @@ impl Pusher {
         self.counters.answered(accepted, &reasons, self.outbox.len());
     }
 
-    /// Appends a refused game to the dead letters. The log reports the first game of each reason,
-    /// then each doubling of their number.
-    fn note_refusal(&mut self, epoch: u64, refused: &RefusedGame) {
-        let RefusedGame { sequence, reason, detail } = refused;
-        if let Some(game) = self.outbox.get(*sequence) {
+    /// Appends the refused games of `decided` to the dead letters. The log reports the first game of
+    /// each reason, then each doubling of their number.
+    ///
+    /// The learner repeats refusals, also of games that are not sent again yet. A game is decided only
+    /// once, so its refusal is noted once.
+    fn note_refusals(
+        &mut self,
+        epoch: u64,
+        refused: &[RefusedGame],
+        decided: &[(u64, Trajectory)],
+    ) {
+        for (sequence, game) in decided {
+            let refusal = refused.iter().find(|refused| refused.sequence == *sequence);
+            let Some(RefusedGame { reason, detail, .. }) = refusal else { continue };
             self.dead_letters.append(epoch, *sequence, game, *reason, detail);
-        }
-        let count = self.progress.refused.entry(*reason).or_default();
-        *count += 1;
-        if count.is_power_of_two() {
-            warn!(sequence, %reason, detail, count, "game refused");
+            let count = self.progress.refused.entry(*reason).or_default();
+            *count += 1;
+            if count.is_power_of_two() {
+                warn!(sequence, %reason, detail, count, "game refused");
+            }
         }
     }
 

@@ -33,7 +33,8 @@ pub struct Member {
 /// The newest weights and the pool, at one moment.
 #[derive(Clone, Debug)]
 pub struct Roster {
-    /// Revision of the arena's pool; `None` if members are missing here.
+    /// Revision of the arena's pool; `None` if the weights of members could not be loaded. Of a pool with
+    /// more members than are held in memory, the newest ones are here, and the revision is known.
     pub revision: Option<u32>,
     /// The newest weights, whose seats learn.
     pub newest: Entry,

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use ouro_net::Generation;
 use ouro_proto::arena_client::{ArenaClient, ArenaError};
+use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 use ouro_service::{Background, BoxFuture, Refusals, identity};
 use ouro_settings::SettingError;
 use tokio::sync::{mpsc, watch};
@@ -120,6 +121,7 @@ impl Actor {
                 closed: closed.clone(),
                 finish_games: config.drain.finish_games,
                 waves: waves.take(),
+                max_message_bytes: MAX_MESSAGE_BYTES,
             };
             let name = format!("play-{index}");
             threads.push(Background::thread(name, move || thread.run())?);

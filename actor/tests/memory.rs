@@ -66,6 +66,7 @@ fn memory_is_flat_over_many_games_with_kept_trees_and_changing_weights() {
         shares: OpponentShares { self_play: 0.5, prioritised: 0.3, uniform: 0.2 },
         scripted: Default::default(),
         demonstrations: Default::default(),
+        net: None,
         cohort: 4,
         search: Some(exploring(16, 30)),
         epsilon: 0.0,

@@ -15,11 +15,21 @@ function swap(html) {
   old.replaceWith(fresh);
 }
 
+// Calls the handler of each event. A browser connects again after a lost connection, but not after a
+// refusal, such as that of a proxy while the arena restarts.
 function listen(url, handlers) {
   const link = document.getElementById("link");
   const source = new EventSource(url);
   source.onopen = () => { link.textContent = "live"; };
-  source.onerror = () => { link.textContent = "not connected, trying again"; };
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED) {
+      link.textContent = "not connected, trying again";
+      return;
+    }
+    link.textContent = "refused, trying again in a few seconds";
+    // Pages that were refused together do not ask again together.
+    setTimeout(listen, 5000 + 5000 * Math.random(), url, handlers);
+  };
   for (const [name, handle] of Object.entries(handlers)) {
     source.addEventListener(name, (event) => handle(event.data));
   }

@@ -112,7 +112,8 @@ async fn measure(
 /// Settings of workers for this game.
 fn write_settings(path: &Path, game: &str) -> Result<(), Box<dyn std::error::Error>> {
     let game: BTreeMap<String, serde_json::Value> = serde_json::from_str(game)?;
-    let mut text = String::from("[game]\n");
+    // Only the game matters to a worker.
+    let mut text = String::from("preset = \"duel-7x7\"\n\n[game]\n");
     for (key, value) in game {
         text += &format!("{key} = {value}\n");
     }

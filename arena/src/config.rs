@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use ouro_net::NetSpec;
 use ouro_proto::Credential;
 use ouro_service::access::Guard;
 use ouro_service::files::read_regular;
@@ -48,6 +49,9 @@ pub struct ArenaConfig {
     pub weights: WeightsConfig,
     /// Game and seed of the run.
     pub run: Run,
+    /// The network of the run, with which the name of the networks' player is checked before there are
+    /// weights. `None`: a small network that estimates outcomes.
+    pub net: Option<NetSpec>,
     /// How candidates are matched and rated.
     pub matches: MatchConfig,
     /// Largest accepted weights file, in bytes.
@@ -196,6 +200,7 @@ impl ArenaConfig {
             store: StoreConfig::Files,
             weights: WeightsConfig::Files,
             run,
+            net: None,
             matches: MatchConfig::default(),
             max_weights_bytes: ouro_proto::chunks::DEFAULT_MAX_WEIGHTS_BYTES,
             limits: Limits::default(),
@@ -215,6 +220,8 @@ impl ArenaConfig {
             web_names: settings.deploy.web_names.clone(),
             learner: Some(settings.deploy.url(&settings.deploy.learner)),
             credential: settings.deploy.credential(),
+            // The check of the settings refuses those without a network.
+            net: settings.net_spec().ok(),
             matches: settings.arena.clone(),
             max_weights_bytes: settings.deploy.max_weights_bytes,
             store: StoreConfig::of(&settings.deploy),
@@ -231,6 +238,6 @@ impl ArenaConfig {
     /// Like [`validate`](Self::validate), and returns what follows from the game.
     pub(crate) fn check(&self) -> Result<Checked, ConfigError> {
         self.weights.check()?;
-        check(&self.matches, &self.run.game)
+        check(&self.matches, &self.run.game, self.net.as_ref())
     }
 }

@@ -10,6 +10,7 @@
 //! A match at the gate is played to its end, whatever arrives meanwhile. The newest candidate
 //! follows, and those in between are dropped. While several wait, the match may take more CPU time.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -24,6 +25,7 @@ use crate::condition::Condition;
 use crate::config::MatchConfig;
 use crate::duty_cycle::{self, DutyCycle};
 use crate::error::{ArenaError, CallError};
+use crate::matches::PlayError;
 use crate::player_id::{MatchKey, MatchKind, PlayerId};
 use crate::side::Side;
 use crate::state::ArenaState;
@@ -79,13 +81,16 @@ pub(crate) struct Progress {
     is_resumed: bool,
     /// When an idle arena last checked that it is the writer of its store.
     checked: Duration,
+    /// Matches of spare games whose players cannot be built.
+    unplayable: BTreeSet<MatchKey>,
 }
 
 impl Progress {
     /// At a start.
     pub(crate) fn new(config: &MatchConfig) -> Self {
         let duty_cycle = DutyCycle::new(config.spare_share);
-        Self { duty_cycle, is_resumed: false, checked: Duration::ZERO }
+        let unplayable = BTreeSet::new();
+        Self { duty_cycle, is_resumed: false, checked: Duration::ZERO, unplayable }
     }
 }
 
@@ -144,7 +149,7 @@ impl MatchRunner {
             Some(wait) if wait.is_zero() => {
                 let clock = self.state.clock();
                 let (start, cpu) = (clock.monotonic(), clock.thread_cpu());
-                if self.play_spare_games()? {
+                if self.play_spare_games(&mut progress.unplayable)? {
                     let used = clock.thread_cpu().saturating_sub(cpu);
                     // Workers compute while this thread waits for them.
                     let work = match *self.state.workers().borrow() {
@@ -235,10 +240,17 @@ impl MatchRunner {
                 return Ok(self.state.drop_candidate(generation, &error.to_string())?);
             }
         };
-        if self.play_gate(generation, &engine)? == MatchEnd::Interrupted {
-            return Ok(());
+        match self.play_gate(generation, &engine) {
+            // The match may have been opened with other settings. It would fail after every restart.
+            Err(ArenaError::Play(PlayError::Player(error))) => {
+                tracing::error!(generation = generation.0, %error, "candidate cannot play");
+                Ok(self.state.drop_candidate(generation, &error.to_string())?)
+            }
+            played => match played? {
+                MatchEnd::Interrupted => Ok(()),
+                MatchEnd::Complete => self.rate(generation, Opponents::All),
+            },
         }
-        self.rate(generation, Opponents::All)
     }
 
     /// Plays the missing games of fixed number that rate a generation with a verdict, then updates
@@ -274,6 +286,9 @@ impl MatchRunner {
             match self.rating_games(key, games, precedence) {
                 // The champion's weights are gone, and it is set aside.
                 Err(ArenaError::Unplayable { .. }) | Ok(MatchEnd::Complete) => {}
+                Err(ArenaError::Play(PlayError::Player(error))) => {
+                    tracing::warn!(generation = generation.0, %error, "cannot play for its rating");
+                }
                 // Spare games complete the ratings later.
                 Ok(MatchEnd::Interrupted) => break,
                 Err(error) => return Err(error),

@@ -23,14 +23,17 @@ mod convert;
 mod events;
 mod permissions;
 mod pool;
+mod uploads;
 
 pub(crate) use permissions::{ARENA_PERMISSIONS, POOL_PERMISSIONS};
+
+use uploads::UploadSlots;
 
 /// Maximum number of uploads held in memory at once. A run has one learner. After a reconnect the
 /// learner uses the second slot, while its broken upload holds the first until the timeout.
 const UPLOADS: usize = 2;
-/// Maximum number of uploads queued for a slot; each holds one chunk.
-const WAITING_UPLOADS: usize = 16;
+/// Maximum number of copies of lost weights that are received from actors at once.
+const COPIES: usize = 1;
 /// Maximum number of downloads held in memory at once: 1 GiB at the default limit of a weights
 /// file.
 const DOWNLOADS: usize = 16;
@@ -40,8 +43,8 @@ const DOWNLOADS: usize = 16;
 pub(crate) struct Handlers {
     state: Arc<ArenaState>,
     max_weights_bytes: u64,
-    uploads: Arc<Semaphore>,
-    waiting_uploads: Arc<Semaphore>,
+    uploads: UploadSlots,
+    copies: UploadSlots,
     downloads: Arc<Semaphore>,
     process: Arc<ProcessView>,
     stop: CancellationToken,
@@ -71,8 +74,8 @@ impl Handlers {
         Self {
             state,
             max_weights_bytes,
-            uploads: Arc::new(Semaphore::new(UPLOADS)),
-            waiting_uploads: Arc::new(Semaphore::new(WAITING_UPLOADS)),
+            uploads: UploadSlots::new(UPLOADS),
+            copies: UploadSlots::new(COPIES),
             downloads: Arc::new(Semaphore::new(DOWNLOADS)),
             process: Arc::new(process),
             stop,

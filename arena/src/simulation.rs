@@ -58,7 +58,7 @@ where
     /// Serves and plays until the future is dropped, or until the arena fails.
     pub async fn run(self) -> Result<(), ArenaError> {
         let Self { run, matches, disk, weights, connections, clock, decided } = self;
-        let checked = check(&matches, &run.game)?;
+        let checked = check(&matches, &run.game, None)?;
         let (waker, wake) = sync_channel(1);
         let store = Box::new(EmbeddedStore::on(disk)?);
         let folder = Box::new(WeightsFolder::open(&weights)?);

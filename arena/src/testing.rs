@@ -55,7 +55,7 @@ pub(crate) fn full_state(
     clock: Arc<dyn Clock>,
 ) -> (ArenaState, Receiver<()>) {
     let game = GameConfig::by_name("tic_tac_toe").unwrap();
-    let checked = crate::config::check(config, &game).unwrap();
+    let checked = crate::config::check(config, &game, None).unwrap();
     let (waker, wake) = sync_channel(1);
     let run = Run { game, seed: 1 };
     (ArenaState::load(run, checked, store, weights, clock, waker).unwrap(), wake)

@@ -45,7 +45,7 @@ const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; object-src 'none'";
 
 /// Maximum number of concurrent event streams; each holds a task and a buffer. Beyond the limit, a
-/// page does not update after it has loaded.
+/// page asks again every few seconds, and does not update until a stream is free.
 const STREAMS: usize = 64;
 /// Maximum number of recorded games that are rendered at once; each takes some megabytes.
 const RENDERINGS: usize = 2;

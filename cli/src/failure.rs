@@ -24,7 +24,7 @@ Exit codes:
   70  a bug in this program
   74  reading or writing failed
   75  a time limit ended the work before there was an answer
-  130 Ctrl-C a second time: ended at once";
+  130 ended by Ctrl-C; train and serve drain at the first and end at the second";
 
 /// Invalid command line or configuration (`EX_USAGE`).
 const USAGE: u8 = 64;

@@ -38,13 +38,14 @@ impl Output {
         value: &T,
         text: impl Display,
     ) -> Result<(), Failure> {
-        if self.json {
-            serde_json::to_writer(&mut self.writer, value).map_err(io::Error::from)?;
-            writeln!(self.writer)?;
+        let written = if self.json {
+            serde_json::to_writer(&mut self.writer, value)
+                .map_err(io::Error::from)
+                .and_then(|()| writeln!(self.writer))
         } else {
-            write!(self.writer, "{}", printable(&text.to_string()))?;
-        }
-        Ok(())
+            write!(self.writer, "{}", printable(&text.to_string()))
+        };
+        written.map_err(unwritten)
     }
 
     /// Prints a result and returns its exit code, also if standard output has no reader any more: a
@@ -68,14 +69,20 @@ impl Output {
 
     /// Prints a prompt and flushes the buffer.
     pub(crate) fn prompt(&mut self, text: &str) -> Result<(), Failure> {
-        write!(self.writer, "{text}")?;
+        write!(self.writer, "{text}").map_err(unwritten)?;
         self.flush()
     }
 
     /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        Ok(self.writer.flush()?)
+        self.writer.flush().map_err(unwritten)
     }
+}
+
+/// The error of a write to standard output. The kind stays: a closed pipe is no error of a command.
+fn unwritten(error: io::Error) -> Failure {
+    let text = format!("cannot write to standard output: {error}");
+    io::Error::new(error.kind(), text).into()
 }
 
 /// A text without control characters that a terminal would obey.

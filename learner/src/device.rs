@@ -54,7 +54,7 @@ pub struct Adapter {
 pub enum DeviceError {
     /// No GPU was found.
     #[error(
-        "device is {choice}, but this machine has no usable GPU ({reasons}); set device = \"cpu\""
+        "device is {choice}, but this machine has no usable GPU ({reasons}); choose the CPU with --device cpu or deploy.device = \"cpu\""
     )]
     NoGpu {
         /// The requested device.
@@ -64,7 +64,7 @@ pub enum DeviceError {
     },
     /// The program was built without GPU support.
     #[error(
-        "device is {choice}, but this program was built without the feature `gpu`; build with the feature, or set device = \"cpu\""
+        "device is {choice}, but this program was built without the feature `gpu`; build with the feature, or choose the CPU with --device cpu or deploy.device = \"cpu\""
     )]
     NotBuilt {
         /// The requested device.
@@ -167,7 +167,8 @@ mod tests {
         let error = DeviceError::NoGpu { choice: "vulkan", reasons: "none found".into() };
         assert_eq!(
             error.to_string(),
-            "device is vulkan, but this machine has no usable GPU (none found); set device = \"cpu\""
+            "device is vulkan, but this machine has no usable GPU (none found); choose the CPU with \
+             --device cpu or deploy.device = \"cpu\""
         );
     }
 }

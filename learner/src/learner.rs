@@ -56,7 +56,7 @@ pub use error::LearnerError;
 pub use simulation::SimulatedLearner;
 use start::ResumedRun;
 pub use start::check_arena_fits;
-pub(crate) use start::check_run;
+pub(crate) use start::{check_run, filled};
 
 mod arena_watch;
 mod error;
@@ -182,11 +182,14 @@ impl Learner {
 
     /// The series of the learner for Prometheus; the source stays valid while the learner runs.
     pub fn metrics(&self) -> LearnerSource {
+        let TrainingState { weights, run, .. } = &self.resumed.training_state;
         LearnerSource {
             progress: self.progress.clone(),
             replay: Arc::clone(&self.replay),
             delivered: self.delivery.subscribe(),
             folder: self.config.training_states.directory.clone(),
+            earlier_samples: run.replay.counters.samples,
+            earlier_steps: weights.meta().step,
         }
     }
 

@@ -26,13 +26,17 @@ ouro_service::series! {
         POSITIONS: Counter "ouro_learner_positions_accepted_total" []
             "Positions with something to learn in the accepted games, since the start of the run.";
         SAMPLED: Counter "ouro_learner_positions_sampled_total" []
-            "Positions sampled for training since the start of the run.";
+            "Positions that this process sampled for training.";
         STEPS: Counter "ouro_learner_training_steps_total" []
-            "Optimiser steps since the start of the run.";
+            "Optimiser steps of this process.";
         TRAINING_WAITS: Counter "ouro_learner_training_waiting_seconds_total" ["reason"]
             "Seconds that training waited: for `games` of actors, for `batches` to be assembled, for the `arena` to take the last weights, or for space on the `disk`.";
         INTAKE_WAITS: Counter "ouro_learner_intake_waiting_seconds_total" ["reason"]
             "Seconds in which no game was accepted: because `training` was behind, or the `disk` was full.";
+        RUN_SAMPLED: Gauge "ouro_learner_sampled_positions" []
+            "Positions sampled for training since the start of the run.";
+        RUN_STEPS: Gauge "ouro_learner_steps" []
+            "Optimiser steps since the start of the run.";
         NEWEST: Gauge "ouro_learner_newest_generation" []
             "Newest generation that training has made.";
         PUBLISHED: Gauge "ouro_learner_published_generation" []
@@ -80,6 +84,10 @@ pub struct LearnerSource {
     pub(crate) delivered: watch::Receiver<Delivery>,
     /// Folder of the journal and the training states.
     pub(crate) folder: PathBuf,
+    /// Positions that the run had sampled when this process resumed it.
+    pub(crate) earlier_samples: u64,
+    /// Optimiser steps that the run had taken then.
+    pub(crate) earlier_steps: u64,
 }
 
 impl Source for LearnerSource {
@@ -95,10 +103,15 @@ impl Source for LearnerSource {
         readings.each(&REFUSED, RefusalReason::ALL.map(count))?;
         readings.one(&DUPLICATES, figures.duplicates.load(Ordering::Relaxed))?;
         readings.one(&POSITIONS, status.moves)?;
-        readings.one(&SAMPLED, replay.counters.samples)?;
-        readings.one(&STEPS, status.step)?;
+        // After a kill, the numbers of the run continue from the last training state, below their last
+        // values. Prometheus takes such a counter for one that started again at 0, and adds all of it.
+        let samples = replay.counters.samples;
+        readings.one(&SAMPLED, samples.saturating_sub(self.earlier_samples))?;
+        readings.one(&STEPS, status.step.saturating_sub(self.earlier_steps))?;
         readings.each(&TRAINING_WAITS, figures.training.seconds(now))?;
         readings.each(&INTAKE_WAITS, figures.intake.seconds(now))?;
+        readings.one(&RUN_SAMPLED, samples)?;
+        readings.one(&RUN_STEPS, status.step)?;
         readings.one(&NEWEST, status.generation.0)?;
         let published = self.delivered.borrow().newest;
         readings.maybe(&PUBLISHED, published.map(|generation| generation.0))?;

@@ -13,6 +13,7 @@ use std::fmt;
 
 use ouro_game::Rng;
 use ouro_net::{Generation, NetSpec, SpecError, Weights, WeightsMeta};
+use ouro_settings::WeightAveraging;
 
 use crate::algorithm::Algorithm;
 use crate::alphazero::Positions;
@@ -183,7 +184,9 @@ pub fn compare_devices<A: Algorithm + Clone>(
     let cpu = TrainDevice::cpu();
     let ParitySettings { rounds, steps, seed } = settings;
     let start = Weights::initialize(spec.clone(), WeightsMeta::default(), seed)?;
-    let config = TrainConfig { report_every: 1, ..train.clone() };
+    // Each round starts the tested device with the weights in training, not with their average.
+    let average = WeightAveraging::None {};
+    let config = TrainConfig { report_every: 1, average, ..train.clone() };
     let trainer = |weights: &Weights, device: &TrainDevice| {
         Trainer::new(algorithm.clone(), config.clone(), weights, None, device.clone())
     };
@@ -354,6 +357,9 @@ fn random_legal(shape: RowShape, rng: &mut Rng, legal: &mut Vec<bool>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alphazero::AlphaZero;
+    use crate::config::AlphaZeroConfig;
+    use crate::testing::tower;
 
     #[test]
     fn a_nan_gradient_disagrees() {
@@ -374,5 +380,23 @@ mod tests {
         };
         assert!(report(1).agrees() && !report(0).agrees());
         assert!(report(0).to_string().ends_with("devices DISAGREE"));
+    }
+
+    /// Before, the tested device computed a later round at the average of the weights.
+    #[test]
+    fn a_device_agrees_with_itself_although_the_run_averages_its_weights() {
+        let train = TrainConfig {
+            learning_rate: 0.01,
+            warmup_steps: 0,
+            average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 300 },
+            ..TrainConfig::default()
+        };
+        let (algorithm, spec) = (AlphaZero::from(&AlphaZeroConfig::default()), tower());
+        let batch = |rng: &mut Rng| random_positions(&spec, 16, rng);
+        let settings = ParitySettings { rounds: 2, steps: 3, seed: 7 };
+        let tested = TrainDevice::cpu();
+        let report = compare_devices(&algorithm, &spec, &train, batch, settings, &tested);
+        let report = report.expect("the CPU computes");
+        assert!(report.agrees(), "{report}");
     }
 }

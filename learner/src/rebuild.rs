@@ -1,20 +1,22 @@
 //! A training state for a run that has lost all of its own.
 //!
 //! Training continues from published weights. The state of the optimiser and the weight average
-//! start anew. A window is refilled from the journal, without counting its games as new: training
-//! continues once as many new positions as the warm-up asks for have come. A queue skips the games
-//! before the loss, which were trained on already.
+//! start anew. A window is refilled from the journal, without counting its games as new. Training
+//! continues at once, or after the rest of the warm-up if the journal holds fewer positions. A queue
+//! skips the games before the loss, which were trained on already.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use ouro_net::{Generation, RunId, Weights};
 use ouro_replay::journal::Options;
-use ouro_replay::{FolderDisk, Journal, ReplayState};
+use ouro_replay::{Cursor, FolderDisk, Item, Journal, ReplaySettings, ReplayState};
 
-use crate::config::{AlgorithmConfig, Config};
+use crate::config::Config;
+use crate::deviation::DeviationWatch;
 use crate::journal_writer::{JOURNAL, JournalWriterError};
-use crate::learner::{LearnerError, check_run};
+use crate::learner::{LearnerError, check_run, filled};
+use crate::rules::rules;
 use crate::run_file::store_run;
 use crate::trainer::TrainerState;
 use crate::training_state::{
@@ -59,26 +61,54 @@ pub fn rebuild_training_state(
     if is_whole {
         return refuse_unfit(directory, &(journal.oldest_record()..journal.records()));
     }
-    let mut replay = ReplayState::default();
-    replay.cursor.next = journal.records();
-    replay.cursor.first = match config.train.algorithm {
-        AlgorithmConfig::AlphaZero(_) => journal.oldest_record(),
-        AlgorithmConfig::Reinforce(_) => journal.records(),
-    };
-    let games = replay.cursor.next - replay.cursor.first;
     let algorithm = config.train.algorithm.name();
-    let training_state = TrainingState {
+    let mut training_state = TrainingState {
         weights: weights.clone(),
         trainer: TrainerState::initial(weights),
-        run: RunState { algorithm, replay },
+        run: RunState { algorithm, replay: ReplayState::default() },
     };
     check_run(config, &game, &training_state)?;
+    training_state.run.replay = replay_state(config, &journal)?;
     store.save(&training_state)?;
     if let Some(run) = run {
         store_run(directory, run)?;
     }
-    let meta = weights.meta();
-    Ok(Some(Rebuilt { generation: meta.generation, step: meta.step, games }))
+    let (meta, Cursor { first, next, .. }) = (weights.meta(), training_state.run.replay.cursor);
+    Ok(Some(Rebuilt { generation: meta.generation, step: meta.step, games: next - first }))
+}
+
+/// The state of the replay, made from the journal alone.
+///
+/// The size of a window depends on all positions ever inserted, and the journal has released its
+/// first games. Their positions are estimated from those of the games that it holds. Otherwise the
+/// window would be as small as at the start of the run, and drop most of these games.
+fn replay_state(config: &Config, journal: &Journal) -> Result<ReplayState, LearnerError> {
+    let (first, next) = (journal.oldest_record(), journal.records());
+    let ratio = match config.replay_settings()? {
+        ReplaySettings::Window { ratio, .. } => ratio,
+        ReplaySettings::Fifo(_) => {
+            let cursor = Cursor { first: next, next, ..Cursor::default() };
+            return Ok(ReplayState { cursor, ..ReplayState::default() });
+        }
+    };
+    let (rules, mut held) = (rules(config)?, 0);
+    let failed = journal.visit(first, |number, record| {
+        match rules.restore(record.payload, record.generation) {
+            Ok((game, _)) => {
+                held += u64::from(game.positions());
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(LearnerError::Journalled { number, error }),
+        }
+    });
+    if let Some(error) = failed.map_err(JournalWriterError::Journal)? {
+        return Err(error);
+    }
+    let before = first as f64 * held as f64 / (next - first).max(1) as f64;
+    let state = ReplayState::refilled(&ratio, first..next, before as u64, held);
+    // The journal may hold more games than the window. Only those that the next start keeps count.
+    let replay = filled(config, &*rules, journal, &state, &DeviationWatch::default())?;
+    Ok(replay.state())
 }
 
 /// Fails if the newest state needs games that a journal with these games does not hold.

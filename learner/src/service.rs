@@ -88,9 +88,9 @@ pub(crate) enum StreamError {
     /// The actor plays another game, or other rules.
     #[error("actor plays {got}; this run is of {expected}")]
     OtherGame {
-        /// The actor's configuration.
+        /// The actor's configuration, shortened.
         got: String,
-        /// The learner's.
+        /// The learner's, shortened.
         expected: String,
     },
     /// The actor follows the pool of another run.

@@ -3,7 +3,8 @@
 //! Without autotune, burn computes the gradient of a filter and the sums of batch norm with one thread
 //! per result. These have few results of a hundred thousand addends each, so most of a GPU has no
 //! work. A [`Tower`] computes filter gradients as matrix products over groups of boards, and sums in
-//! stages: the cells of a board, then at most [`STAGE`] boards at a time. ADR 0031 has the figures.
+//! stages: the cells of a board, then up to [`STAGE`] boards at a time. A number of boards that no number
+//! from 2 to [`STAGE`] divides, such as a large prime, is one stage. ADR 0031 has the figures.
 //!
 //! Burn differentiates the linear layers of the heads and the loss. Its graph starts at the features of
 //! the heads, and [`TowerPass::backward`] maps their gradients to those of the tower's tensors.
@@ -19,7 +20,7 @@ use ouro_net::{Architecture, NetSpec};
 
 use crate::model::Net;
 
-/// Most boards that a stage of a sum adds up.
+/// Most boards that a stage of a sum adds up, if their number has a divisor up to this.
 const STAGE: usize = 32;
 /// Rows in a group of boards whose part of a filter gradient is one matrix product.
 const GROUP_ROWS: usize = 1_024;

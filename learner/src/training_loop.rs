@@ -3,8 +3,9 @@
 //! Every [`every_steps`](crate::config::TrainingStateConfig::every_steps) steps the network becomes
 //! a *generation*: first a training state on disk, then a [`WeightsSnapshot`] for the [publisher].
 //! Because of this order, a published generation number always means the same weights, even if the
-//! process is killed in between. The next start repeats the steps since the last saved state. The
-//! batches are the same if a single thread assembles them.
+//! process is killed in between. The next start repeats the steps since the last saved state. Their
+//! batches are the same only in a deterministic run, or if a single thread assembles them and the
+//! journal holds no game after the state: later games are in the replay before the first repeated step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

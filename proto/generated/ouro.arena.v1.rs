@@ -1884,7 +1884,8 @@ pub mod pool_service_client {
             self
         }
         /// Offers a candidate: first a header, then its weights in chunks of at most 1 MiB, in order.
-        /// The answer follows once the weights are stored. Publishing them again changes nothing.
+        /// The answer follows once the weights are stored. Publishing them again changes nothing. A copy
+        /// from an actor that the arena does not need is answered before its file ends.
         pub async fn publish_checkpoint(
             &mut self,
             request: impl tonic::IntoStreamingRequest<
@@ -2006,7 +2007,8 @@ pub mod pool_service_server {
     #[async_trait]
     pub trait PoolService: std::marker::Send + std::marker::Sync + 'static {
         /// Offers a candidate: first a header, then its weights in chunks of at most 1 MiB, in order.
-        /// The answer follows once the weights are stored. Publishing them again changes nothing.
+        /// The answer follows once the weights are stored. Publishing them again changes nothing. A copy
+        /// from an actor that the arena does not need is answered before its file ends.
         async fn publish_checkpoint(
             &self,
             request: tonic::Request<tonic::Streaming<super::PublishCheckpointRequest>>,

@@ -138,12 +138,12 @@ pub struct Welcome {
     /// Highest sequence number decided in this epoch; 0 if none.
     #[prost(uint64, tag = "2")]
     pub watermark: u64,
-    /// Newest generation published.
+    /// Newest generation that the arena has; 0 before it has one.
     #[prost(uint32, tag = "3")]
     pub newest_generation: u32,
     /// Refused trajectories after `Hello.answered`, up to the watermark. The others in this range
     /// were accepted, with two exceptions: a learner that has restarted since reports no refusals,
-    /// and of refusals that were sent before it keeps only the last 64.
+    /// and of refusals that were sent before it keeps only the last 256.
     #[prost(message, repeated, tag = "4")]
     pub refusals: ::prost::alloc::vec::Vec<Refusal>,
 }
@@ -155,10 +155,11 @@ pub struct Ack {
     #[prost(uint64, tag = "1")]
     pub watermark: u64,
     /// Refused trajectories since the last acknowledgement; all others were accepted. Refused
-    /// trajectories must not be sent again.
+    /// trajectories must not be sent again. After a trajectory that was decided before, its own refusal
+    /// and those after it are repeated, as far as they are among the last 256 that were sent.
     #[prost(message, repeated, tag = "2")]
     pub refusals: ::prost::alloc::vec::Vec<Refusal>,
-    /// Newest generation published.
+    /// Newest generation that the arena has; 0 before it has one.
     #[prost(uint32, tag = "3")]
     pub newest_generation: u32,
     /// Suggested pause in sending, in milliseconds from now. 0 ends an earlier pause. The pause is a
@@ -194,7 +195,7 @@ pub struct GetStatusResponse {
     /// Optimiser steps taken.
     #[prost(uint32, tag = "3")]
     pub step: u32,
-    /// Newest generation published.
+    /// Newest generation that training has made. `published_generation` is that of the arena.
     #[prost(uint32, tag = "4")]
     pub newest_generation: u32,
     /// Games accepted since the start of the run.

@@ -2,6 +2,7 @@
 
 use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_net::Generation;
+use ouro_proto::trajectory::MAX_MESSAGE_BYTES;
 use ouro_settings::{DemonstrationConfig, exploring};
 
 use super::*;
@@ -23,6 +24,7 @@ fn thread_of(
         closed: CancellationToken::new(),
         finish_games: false,
         waves: None,
+        max_message_bytes: MAX_MESSAGE_BYTES,
     }
 }
 
@@ -76,6 +78,35 @@ fn a_wave_has_every_number_even_if_some_games_have_nothing_to_learn() {
     let error = play(shown(&["minimax{depth=9}"])).unwrap_err();
     let expected = "game 5 had nothing to learn from in 32 attempts";
     assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+#[test]
+fn a_game_of_a_wave_that_is_too_long_to_be_sent_ends_the_actor_before_any_is_sent() {
+    let play = |max_message_bytes| {
+        let halt = CancellationToken::new();
+        let ready = Roster { revision: Some(1), ..roster(1, &[]) };
+        let (_rosters, roster) = watch::channel(Some(Arc::new(ready)));
+        let (sender, mut games) = mpsc::channel(3);
+        let (orders, waves) = std::sync::mpsc::channel();
+        let playing = PlayThread {
+            halt: halt.clone(),
+            waves: Some(waves),
+            max_message_bytes,
+            ..thread_of(3, roster, sender)
+        };
+        orders.send(Wave { numbers: 0..3, revision: 1 }).unwrap();
+        let playing = thread::spawn(move || playing.run());
+        let first = games.blocking_recv().map(|game| message_bytes(u64::MAX, &game.trajectory));
+        // Without a game, the thread has ended, and its end halts the actor.
+        if first.is_some() {
+            halt.cancel();
+        }
+        playing.join().unwrap();
+        assert!(halt.is_cancelled());
+        first
+    };
+    let bytes = play(MAX_MESSAGE_BYTES).expect("a game is sent");
+    assert_eq!(play(bytes - 1), None);
 }
 
 #[test]

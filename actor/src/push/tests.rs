@@ -70,6 +70,12 @@ impl Connection {
     async fn accept(&self, watermark: u64) {
         self.answer(Response::Ack(wire::Ack { watermark, ..wire::Ack::default() })).await;
     }
+
+    /// Like [`accept`](Self::accept), with the refusal of one game.
+    async fn refuse(&self, watermark: u64, sequence: u64) {
+        let refusals = vec![wire::Refusal { sequence, ..wire::Refusal::default() }];
+        self.answer(Response::Ack(wire::Ack { watermark, refusals, ..wire::Ack::default() })).await;
+    }
 }
 
 /// A service that passes every stream to the test.
@@ -203,9 +209,7 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     for (number, &seed) in (1..).zip(&running.seeds) {
         assert_eq!(first.game().await, (number, seed));
     }
-    let refused = wire::Refusal { sequence: 2, ..wire::Refusal::default() };
-    let ack = wire::Ack { watermark: 2, refusals: vec![refused], ..wire::Ack::default() };
-    first.answer(Response::Ack(ack)).await;
+    first.refuse(2, 2).await;
     drop(first);
 
     // The learner has decided two more games. The answer was lost, and the welcome repeats it.
@@ -215,8 +219,9 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     assert_eq!(second.game().await, (6, running.seeds[5]));
     // An actor that stops waits for the answers, then closes its side.
     running.end();
-    second.accept(5).await;
-    second.accept(6).await;
+    // The learner repeats a refusal. Only that with the decision of its game is noted.
+    second.refuse(5, 6).await;
+    second.refuse(6, 6).await;
     assert_eq!(second.request().await, None);
     let fates = running.fates();
     let of = |number: u64| -> Vec<&str> {
@@ -233,15 +238,16 @@ async fn a_reconnect_sends_what_is_not_decided_and_nothing_else() {
     assert_eq!(of(3), ["sent"]);
     assert_eq!(of(4), ["sent", "refused"]);
     assert_eq!(of(5), ["sent", "sent", "accepted"]);
+    assert_eq!(of(6), ["sent", "sent", "refused"]);
     let snapshot = running.counters.snapshot();
-    assert_eq!((snapshot.accepted, snapshot.refused, snapshot.unanswered), (4, 2, 0));
+    assert_eq!((snapshot.accepted, snapshot.refused, snapshot.unanswered), (3, 3, 0));
     let dead = std::fs::read_to_string(running.folder.path().join("dead")).unwrap();
     let seed = |letter| -> Option<u64> {
         let letter: serde_json::Value = serde_json::from_str(letter).unwrap();
         letter["record"]["seed"].as_u64()
     };
     let buried: Vec<_> = dead.lines().filter_map(seed).collect();
-    assert_eq!(buried, [running.seeds[1], running.seeds[3]]);
+    assert_eq!(buried, [1, 3, 5].map(|game: usize| running.seeds[game]));
     assert_eq!(running.pusher.await.unwrap().unwrap(), 0);
 }
 

@@ -33,6 +33,17 @@ pub enum WorkerError {
         /// The player.
         player: String,
     },
+    /// A scripted player has a cache.
+    #[error(
+        "{key}: {player} has a cache, and every thread would keep one for each player and its weights, \
+         besides the memory that is counted; leave cache out"
+    )]
+    Caching {
+        /// Key of the setting that names it.
+        key: &'static str,
+        /// The player.
+        player: String,
+    },
     /// The trees do not fit into their memory.
     #[error(
         "{trees} trees of {simulations} simulations need {needed} bytes; tree memory is {bytes}, \
@@ -59,6 +70,19 @@ pub enum WorkerError {
         /// How often it was played.
         attempts: u32,
     },
+    /// A game that must have its number is too long to be sent.
+    #[error(
+        "game {number} takes {bytes} bytes, a message has at most {max}, and a deterministic run needs every \
+         game; lower actor.max_plies"
+    )]
+    TooLong {
+        /// Number of the game.
+        number: u64,
+        /// Bytes of its message.
+        bytes: usize,
+        /// Most bytes of a message.
+        max: usize,
+    },
     /// A scripted player found no move: a bug.
     #[error("the scripted player of seat {player} found no move")]
     NoMove {
@@ -84,8 +108,8 @@ impl WorkerError {
     /// The setting that the error is about, or the innermost table around it.
     pub fn key(&self) -> &'static str {
         match self {
-            Self::Scripted { key, .. } | Self::Timed { key, .. } => key,
-            Self::NothingToLearn { .. } => "actor.max_plies",
+            Self::Scripted { key, .. } | Self::Timed { key, .. } | Self::Caching { key, .. } => key,
+            Self::NothingToLearn { .. } | Self::TooLong { .. } => "actor.max_plies",
             Self::Memory { .. } => "actor.tree_memory_mib",
             Self::Search(_) => "actor.search",
             Self::Fit(_) | Self::NoMove { .. } | Self::NoTree | Self::Step { .. } => "actor",

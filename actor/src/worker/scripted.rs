@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use ouro_game::{ActionMask, Game, Rng};
 use ouro_net::{ContentHash, Engine};
-use ouro_players::minimax::check_depth;
 use ouro_players::registry::Options;
-use ouro_players::{BuildContext, Choice, Clock, Player, Request, by_name, smallest_network};
-use ouro_settings::{DemonstrationConfig, ScriptedConfig};
+use ouro_players::{
+    BuildContext, Choice, Clock, Player, Request, by_name, check_search, smallest_network,
+};
+use ouro_settings::DemonstrationConfig;
 
 use super::error::WorkerError;
 use super::index::ScriptedId;
+use super::settings::WorkerSettings;
 use crate::roster::Entry;
 
 /// Name of the newest weights in the name of a player.
@@ -55,26 +57,28 @@ pub(super) enum ScriptedGame {
 }
 
 impl<G: Game> Scripted<G> {
-    /// Checks the players. Fails if one is unknown, does not play the game, searches too far for it, or
-    /// has a time limit or weights other than `self`.
-    pub(super) fn new(
-        game: &G,
-        opponents: &ScriptedConfig,
-        demonstrations: &DemonstrationConfig,
-    ) -> Result<Self, WorkerError> {
+    /// Checks the players. Fails if one is unknown, does not play the game, searches too long for it, or
+    /// has a time limit, a cache or weights other than `self`.
+    pub(super) fn new(game: &G, settings: &WorkerSettings) -> Result<Self, WorkerError> {
+        let WorkerSettings { scripted: opponents, demonstrations, net, .. } = settings;
         let named = |key, names: &[String]| -> Vec<_> {
             names.iter().map(|name| (key, name.clone())).collect()
         };
         let mut names = named("actor.scripted.players", &opponents.players);
         names.extend(named("actor.demonstrations.players", &demonstrations.players));
-        let engine = smallest_network(game);
+        let engine = smallest_network(game, net.as_ref())?;
         for (key, name) in &names {
             let refused = |error| WorkerError::Scripted { key, error };
-            if Options::parse(name).map_err(refused)?.has("ms") {
+            let options = Options::parse(name).map_err(refused)?;
+            if options.has("ms") {
                 return Err(WorkerError::Timed { key, player: name.clone() });
             }
+            if options.has("cache") {
+                return Err(WorkerError::Caching { key, player: name.clone() });
+            }
             build(game, key, name, &engine)?;
-            check_depth(game, name).map_err(refused)?;
+            let network = |weights: &str| net.as_ref().filter(|_| weights == SELF).cloned();
+            check_search(game, name, &network).map_err(refused)?;
         }
         Ok(Self {
             names,

@@ -1,6 +1,7 @@
 //! Settings of a worker, and the memory limits of its trees.
 
 use ouro_game::Game;
+use ouro_net::NetSpec;
 use ouro_players::OpponentShares;
 use ouro_search::SearchConfig;
 use ouro_settings::{DemonstrationConfig, PlayConfig, ScriptedConfig, Swap};
@@ -27,6 +28,8 @@ pub struct WorkerSettings {
     pub scripted: ScriptedConfig,
     /// See [`PlayConfig::demonstrations`].
     pub demonstrations: DemonstrationConfig,
+    /// The network of the run; see [`ActorConfig::net`](crate::ActorConfig::net).
+    pub net: Option<NetSpec>,
     /// See [`PlayConfig::cohort`].
     pub cohort: u64,
     /// See [`PlayConfig::search`].
@@ -63,7 +66,8 @@ pub struct TreeLimits {
 }
 
 impl WorkerSettings {
-    /// Settings of thread `index` of `threads`, with `seed` as the seed of its games.
+    /// Settings of thread `index` of `threads`, with `seed` as the seed of its games and without a
+    /// network.
     pub fn new(play: &PlayConfig, threads: usize, seed: u64, index: usize) -> Self {
         Self {
             games: play.games_per_thread,
@@ -71,6 +75,7 @@ impl WorkerSettings {
             shares: play.opponents,
             scripted: play.scripted.clone(),
             demonstrations: play.demonstrations.clone(),
+            net: None,
             cohort: play.cohort.unwrap_or(play.games_per_thread as u64),
             search: play.search.clone(),
             fresh_trees: play.fresh_trees,

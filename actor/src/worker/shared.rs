@@ -45,7 +45,7 @@ impl<G: Game> Shared<G> {
     ) -> Result<Self, WorkerError> {
         Ok(Self {
             policies: SeatPolicies::new(&game, &settings)?,
-            scripted: Scripted::new(&game, &settings.scripted, &settings.demonstrations)?,
+            scripted: Scripted::new(&game, &settings)?,
             stats: WorkerStats::default(),
             legal: ActionMask::new(game.action_count()),
             choices: Vec::new(),

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
-use ouro_players::minimax::{check_depth, largest_tree};
-use ouro_players::{NameError, smallest_network};
+use ouro_net::NetSpec;
+use ouro_players::minimax::largest_tree;
+use ouro_players::{NameError, check_search, smallest_network};
 use ouro_proto::text::brief;
 use ouro_rating::{ClusterShape, GateConfigError};
 use ouro_settings::{MatchConfig, SettingError, check_gate};
 
 use crate::player_id::{ANCHOR, LONGEST_NAME, PlayerId};
-use crate::side::{Side, StoppedClock};
+use crate::side::{SELF, Side, StoppedClock};
 use crate::store::WeightsError;
 
 /// The default anchors, each with the depth of its search. Anchors that a game does not support are
@@ -81,10 +82,15 @@ pub(crate) struct Checked {
     pub(crate) opening_plies: u32,
 }
 
-/// Validates every field for a game.
-pub(crate) fn check(config: &MatchConfig, game: &GameConfig) -> Result<Checked, ConfigError> {
+/// Validates every field for a game, and the player for the network `net` of the run. Without it, the
+/// player is built with a network that estimates outcomes.
+pub(crate) fn check(
+    config: &MatchConfig,
+    game: &GameConfig,
+    net: Option<&NetSpec>,
+) -> Result<Checked, ConfigError> {
     config.validate()?;
-    let checked = game.visit(Players { config }).map_err(SettingError::of_game)??;
+    let checked = game.visit(Players { config, net }).map_err(SettingError::of_game)??;
     check_gate(&config.gate, checked.shape)?;
     Ok(checked)
 }
@@ -92,6 +98,7 @@ pub(crate) fn check(config: &MatchConfig, game: &GameConfig) -> Result<Checked, 
 /// Builds every player once to validate its name.
 struct Players<'a> {
     config: &'a MatchConfig,
+    net: Option<&'a NetSpec>,
 }
 
 impl GameVisitor for Players<'_> {
@@ -99,12 +106,16 @@ impl GameVisitor for Players<'_> {
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let MatchConfig { player, anchors, opening_plies, max_plies, .. } = self.config;
-        let template =
-            Side::Network { player: player.as_str().into(), engine: smallest_network(&game) };
-        let used = std::cell::Cell::new(false);
-        let built = template.build(&game, &StoppedClock::clock(), &|| used.set(true));
         let refused = |key| move |error| ConfigError::Player { key, error };
-        built.and_then(|_| check_depth(&game, player)).map_err(refused("player"))?;
+        let used = std::cell::Cell::new(false);
+        let built = || {
+            let engine = smallest_network(&game, self.net)?;
+            let template = Side::Network { player: player.as_str().into(), engine };
+            template.build(&game, &StoppedClock::clock(), &|| used.set(true))?;
+            let network = |weights: &str| self.net.filter(|_| weights == SELF).cloned();
+            check_search(&game, player, &network)
+        };
+        built().map_err(refused("player"))?;
         if !used.get() {
             return Err(ConfigError::Weightless(player.clone()));
         }
@@ -116,7 +127,7 @@ impl GameVisitor for Players<'_> {
         match anchors {
             Some(written) => {
                 for name in written {
-                    let fits = seat(name).and_then(|()| check_depth(&game, name));
+                    let fits = seat(name).and_then(|()| check_search(&game, name, &|_| None));
                     fits.map_err(refused("anchors"))?;
                     if name.parse::<PlayerId>().is_err() {
                         return Err(ConfigError::LongAnchor(brief(name)));
@@ -178,11 +189,14 @@ fn always_starts_alike<G: Game>(game: &G) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ouro_net::{Architecture, ValueRange};
+    use ouro_testkit::network::net_spec;
+
     use super::*;
 
     fn checked(game: &str) -> Checked {
         let game = serde_json::from_str(game).unwrap();
-        check(&MatchConfig::default(), &game).unwrap()
+        check(&MatchConfig::default(), &game, None).unwrap()
     }
 
     #[test]
@@ -223,7 +237,7 @@ mod tests {
         let limited = |game: &str, max_plies: usize, opening_plies: Option<u32>| {
             let game = serde_json::from_str(game).unwrap();
             let config = MatchConfig { max_plies, opening_plies, ..MatchConfig::default() };
-            check(&config, &game).map(|checked| checked.opening_plies)
+            check(&config, &game, None).map(|checked| checked.opening_plies)
         };
         for (game, opening) in [("tic_tac_toe", 2), ("connect_four", 3)] {
             let config = format!("{{\"game\":\"{game}\"}}");
@@ -244,8 +258,8 @@ mod tests {
         let game = r#"{"game":"battlesnake","width":19,"height":19,"snakes":16}"#;
         let game = serde_json::from_str(game).unwrap();
         let anchors = Some(vec!["minimax{depth=6}".to_owned()]);
-        let error = check(&MatchConfig { anchors, ..MatchConfig::default() }, &game).unwrap_err();
-        let text = error.to_string();
+        let config = MatchConfig { anchors, ..MatchConfig::default() };
+        let text = check(&config, &game, None).unwrap_err().to_string();
         assert!(text.starts_with("arena.anchors ") && text.contains("smaller depth"), "{text}");
     }
 
@@ -256,10 +270,40 @@ mod tests {
             let (start, end) = ("minimax{depth=", "1}");
             let zeros = "0".repeat(length - start.len() - end.len());
             let anchors = Some(vec![format!("{start}{zeros}{end}")]);
-            check(&MatchConfig { anchors, ..MatchConfig::default() }, &game)
+            check(&MatchConfig { anchors, ..MatchConfig::default() }, &game, None)
         };
         assert_eq!(of_length(LONGEST_NAME).unwrap().anchors.len(), 2);
         let text = of_length(LONGEST_NAME + 1).unwrap_err().to_string();
         assert!(text.starts_with("arena.anchors ") && text.contains("200 bytes"), "{text}");
+    }
+
+    /// Checks a player of the arena in a run whose network has values of this range.
+    fn check_player(game: &str, player: &str, value: ValueRange) -> Result<(), String> {
+        let game: GameConfig = serde_json::from_str(game).unwrap();
+        let net = net_spec(&game, Architecture::Mlp { layers: 1, hidden: 8, value });
+        let config = MatchConfig { player: player.to_owned(), ..MatchConfig::default() };
+        check(&config, &game, Some(&net)).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_player_is_checked_with_the_values_of_the_runs_network() {
+        let (two, one) = (r#"{"game":"tic_tac_toe"}"#, r#"{"game":"maze_dash"}"#);
+        let drawing = "mcts{sims=8,weights=self,draw=-0.5}";
+        assert_eq!(check_player(two, drawing, ValueRange::Tanh), Ok(()));
+        let error = check_player(two, drawing, ValueRange::Unbounded).unwrap_err();
+        assert!(error.starts_with("arena.player ") && error.contains("option draw"), "{error}");
+        let comparing = "minimax{depth=2,weights=self}";
+        assert_eq!(check_player(one, comparing, ValueRange::Tanh), Ok(()));
+        let error = check_player(one, comparing, ValueRange::Unbounded).unwrap_err();
+        assert!(error.starts_with("arena.player ") && error.contains("returns"), "{error}");
+    }
+
+    #[test]
+    fn a_board_that_no_network_reads_is_an_error() {
+        let game =
+            serde_json::from_str(r#"{"game":"snakgame","mode":"duel","rows":255,"columns":10}"#);
+        let error = check(&MatchConfig::default(), &game.unwrap(), None).unwrap_err().to_string();
+        assert!(error.contains("planes.height is 255; it must be 1 to 64"), "{error}");
+        assert!(error.ends_with("choose a smaller board"), "{error}");
     }
 }

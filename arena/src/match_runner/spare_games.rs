@@ -1,11 +1,12 @@
 //! Spare games, which are played where the ratings are least certain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ouro_proto::{Checkpoint, CheckpointStatus};
 
 use super::{MatchRunner, Precedence};
 use crate::error::ArenaError;
+use crate::matches::PlayError;
 use crate::matchmaking;
 use crate::player_id::{MatchKey, PlayerId};
 use crate::store::StoreError;
@@ -19,8 +20,12 @@ const NEWEST_OF_INTEREST: usize = 6;
 
 impl MatchRunner {
     /// Plays some games where the ratings are least certain. Returns `false` without playing if no
-    /// pairing is worth a game.
-    pub(super) fn play_spare_games(&self) -> Result<bool, ArenaError> {
+    /// pairing is worth a game. A match whose players cannot be built is added to `unplayable` and is not
+    /// chosen again.
+    pub(super) fn play_spare_games(
+        &self,
+        unplayable: &mut BTreeSet<MatchKey>,
+    ) -> Result<bool, ArenaError> {
         let players = self.players_of_interest()?;
         let names: Vec<String> = players.iter().map(ToString::to_string).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -29,16 +34,25 @@ impl MatchRunner {
         let chosen = {
             let index = self.state.matches().index();
             let fresh = |a: &str, b: &str| match (a.parse(), b.parse()) {
-                (Ok(a), Ok(b)) => index.has_distinct_games(&a, &b),
+                (Ok(a), Ok(b)) => {
+                    index.has_distinct_games(&a, &b)
+                        && !unplayable.contains(&MatchKey::rating(a, b))
+                }
                 _ => false,
             };
             matchmaking::choose(&model, &champion, &names, &fresh)
         };
         let Some((first, second)) = chosen else { return Ok(false) };
         let key = MatchKey::rating(players[first].clone(), players[second].clone());
-        match self.rating_games(key, self.config.spare_games, Precedence::Candidate) {
+        match self.rating_games(key.clone(), self.config.spare_games, Precedence::Candidate) {
             // The player is set aside by now and is not chosen again.
             Err(ArenaError::Unplayable { .. }) => return Ok(true),
+            Err(ArenaError::Play(PlayError::Player(error))) => {
+                let (first, second) = (&key.first, &key.second);
+                tracing::warn!(%first, %second, %error, "cannot play spare games");
+                unplayable.insert(key);
+                return Ok(true);
+            }
             played => played?,
         };
         self.state.refresh_ratings()?;

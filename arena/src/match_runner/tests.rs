@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use ouro_rating::{ClusterResult, GateConfig};
 use ouro_service::{Conditions, ManualClock};
@@ -19,6 +20,8 @@ use crate::store::{
 use crate::testing::{full_state, offer, promote, state, stored_state};
 use ouro_replay::disk::Disk as _;
 use ouro_replay::testing::{Faults, MemoryDisk};
+
+mod players;
 
 /// A match runner on its thread, with its disk and state.
 struct Running {
@@ -45,6 +48,19 @@ impl Running {
         }
         leave_room(&disk, room);
         Self::launch(state, wake, events, disk, folder)
+    }
+
+    /// Starts with a candidate and with its results on a server, which has a fault from then on.
+    fn start_on(server: &mut RedisServer, fault: impl FnOnce(&mut RedisServer)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = RedisAddress::new(server.url("arena"), "test");
+        let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
+        let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
+        let (state, wake) = stored_state(folder.path(), store, &config(), clock);
+        let events = state.events();
+        offer(&state, 0).unwrap();
+        fault(server);
+        Self::launch(state, wake, events, MemoryDisk::new(), folder)
     }
 
     fn launch(
@@ -162,16 +178,9 @@ fn a_full_disk_pauses_a_match_and_changes_no_result() {
 
 #[test]
 fn a_server_that_is_down_pauses_a_match_and_changes_no_result() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let data = tempfile::tempdir().unwrap();
     let Some(mut server) = RedisServer::start(data.path()) else { return };
-    let address = RedisAddress::new(server.url("arena"), "test");
-    let store = Box::new(RedisStore::open(&address).unwrap().without_patience());
-    let clock = Arc::new(ManualClock::new(Duration::from_secs(9)));
-    let (state, wake) = stored_state(folder.path(), store, &config(), clock);
-    let events = state.events();
-    offer(&state, 0).unwrap();
-    server.kill();
-    let mut running = Running::launch(state, wake, events, MemoryDisk::new(), folder);
+    let mut running = Running::start_on(&mut server, RedisServer::kill);
     running.wait_until_paused();
     let conditions = running.conditions();
     let said = conditions.get(Condition::Matches).expect("matches wait");
@@ -180,6 +189,45 @@ fn a_server_that_is_down_pauses_a_match_and_changes_no_result() {
         "{said}"
     );
     server.start_again();
+    running.state.candidates().wake();
+    running.wait_until_decided();
+    assert_eq!(running.end(), gate(None));
+}
+
+/// Sets the memory limit of a server; 0 means no limit.
+fn limit_memory(admin: &mut redis::Connection, bytes: u32) {
+    redis::cmd("CONFIG").arg("SET").arg("maxmemory").arg(bytes).exec(admin).unwrap();
+}
+
+/// Number of scripts that a server has refused to start.
+fn refused_scripts(admin: &mut redis::Connection) -> u64 {
+    let statistics: String = redis::cmd("INFO").arg("commandstats").query(admin).unwrap();
+    let line = statistics.lines().find(|line| line.starts_with("cmdstat_evalsha:"));
+    let count = line.and_then(|line| line.split_once("rejected_calls=")?.1.split(',').next());
+    count.map_or(0, |count| count.parse().unwrap())
+}
+
+#[test]
+fn a_server_without_memory_pauses_a_match_until_it_takes_writes() {
+    let data = tempfile::tempdir().unwrap();
+    let Some(mut server) = RedisServer::start(data.path()) else { return };
+    let mut admin = redis::Client::open(server.url("admin")).unwrap().get_connection().unwrap();
+    let mut running = Running::start_on(&mut server, |_| limit_memory(&mut admin, 1));
+    running.wait_until_paused();
+    let conditions = running.state.conditions();
+    let said = running.conditions().get(Condition::Matches).expect("matches wait").to_owned();
+    assert!(said.contains("maxmemory"), "{said}");
+    // Each wake-up tries a write, which the server refuses.
+    let start = Instant::now();
+    while refused_scripts(&mut admin) < 3 {
+        assert!(start.elapsed() < Duration::from_secs(60), "no write is tried");
+        assert!(!conditions.has_changed().unwrap(), "matches stay paused");
+        running.state.candidates().wake();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!conditions.has_changed().unwrap(), "matches stay paused");
+    assert!(running.state.store().matches().unwrap().is_empty());
+    limit_memory(&mut admin, 0);
     running.state.candidates().wake();
     running.wait_until_decided();
     assert_eq!(running.end(), gate(None));

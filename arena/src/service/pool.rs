@@ -1,17 +1,16 @@
 //! The pool service: uploads and downloads of weights, and changes of the pool.
 //!
 //! Uploads and downloads hold whole files in memory. Semaphores bound their number, and further
-//! calls are queued. An upload takes its slot after its first chunk, so a client that only
-//! announces a file blocks no other client. The queue for upload slots is short. A transfer ends if it
-//! pauses too long or is too slow as a whole, so a client holds its slot for a bounded time.
+//! calls are queued. A transfer ends if it pauses too long or is too slow as a whole, so a client holds
+//! its slot for a bounded time. For uploads, see [`uploads`](super::uploads).
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use ouro_net::{ContentHash, Generation};
 use ouro_players::opponents::{self, Opponent, OpponentShares};
+use ouro_proto::Checkpoint;
 use ouro_proto::arena::v1;
 use ouro_proto::arena::v1::pool_service_server::PoolService;
 use ouro_proto::arena::v1::publish_checkpoint_request::Part;
@@ -21,19 +20,16 @@ use ouro_proto::pool::PoolSnapshot;
 use ouro_service::IntoStatus;
 use ouro_service::access::{Identity, Role};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::WatchStream;
-use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{Answers, Handlers, WAITING_UPLOADS, answer};
+use super::uploads::{IDLE, incoming, next_chunk, next_part};
+use super::{Answers, Handlers, answer};
 use crate::error::CallError;
 use crate::figures::StreamKind;
 use crate::outgoing::{self, TooSlow};
 use crate::state::{ArenaState, Offer};
-
-/// Maximum pause before each part of an upload. The slot of a stalled client is released after this
-/// time instead of at the deadline of the transfer.
-const IDLE: Duration = Duration::from_secs(5);
 
 /// Maximum pause before a client takes the next chunk of a download, also after the last one. At the
 /// minimum rate a chunk takes 16 seconds.
@@ -44,8 +40,7 @@ const UNREAD: Duration = Duration::from_secs(30);
 const LEAST_RATE: u64 = 64 << 10;
 
 impl Handlers {
-    /// Receives weights. Of an actor only copies of weights that the arena knows, because it may
-    /// have lost them.
+    /// Receives weights. Those of an actor are copies of weights that the arena has lost.
     async fn receive(
         &self,
         mut parts: Streaming<v1::PublishCheckpointRequest>,
@@ -55,26 +50,22 @@ impl Handlers {
             return Err(CallError::HeaderMissing);
         };
         let hash: ContentHash = header.hash.parse()?;
-        if role == Some(Role::Actor) {
-            let known = self.blocking(|state| state.store().checkpoints()).await?;
-            if known.iter().all(|checkpoint| checkpoint.hash != hash) {
-                return Err(CallError::NewWeights);
-            }
+        let is_copy = role == Some(Role::Actor);
+        if is_copy && let Some(stored) = self.stored(hash, header.size_bytes).await? {
+            return Ok((&stored).into());
         }
         let mut assembly = Assembly::new(hash, header.size_bytes, self.max_weights_bytes)?;
-        let waiting = Arc::clone(&self.waiting_uploads);
         // Before the first chunk, an upload holds the few bytes of its header and no slot.
-        let is_complete = !push_next(&mut parts, &mut assembly).await?;
-        let busy = || CallError::Busy(WAITING_UPLOADS);
-        let waiting = waiting.try_acquire_owned().map_err(|_| busy())?;
-        let slot = Arc::clone(&self.uploads).acquire_owned();
-        let slot = tokio::time::timeout(IDLE, slot).await.map_err(|_| busy())?;
-        let slot = slot.map_err(|_| CallError::Stopping)?;
-        drop(waiting);
-        let bytes = if is_complete {
-            assembly.finish()?
-        } else {
-            incoming(&mut parts, assembly, transfer_time(header.size_bytes, IDLE)).await?
+        let first = next_chunk(&mut parts, &mut assembly).await?;
+        let slots = if is_copy { &self.copies } else { &self.uploads };
+        let slot = slots.take().await?;
+        // Another actor may have returned the weights meanwhile.
+        if is_copy && let Some(stored) = self.stored(hash, header.size_bytes).await? {
+            return Ok((&stored).into());
+        }
+        let bytes = match first {
+            None => assembly.finish()?,
+            Some(received) => incoming(&mut parts, assembly, received, IDLE).await?,
         };
         let offer = Offer {
             hash,
@@ -91,6 +82,21 @@ impl Handlers {
         Ok((&stored).into())
     }
 
+    /// The checkpoint of weights that an actor offers; `None` if the arena lacks the weights. A copy
+    /// that the arena does not need is not received.
+    async fn stored(&self, hash: ContentHash, size: u64) -> Result<Option<Checkpoint>, CallError> {
+        let checkpoints = self.blocking(|state| state.store().checkpoints()).await?;
+        let known = checkpoints.into_iter().find(|checkpoint| checkpoint.hash == hash);
+        let known = known.ok_or(CallError::NewWeights)?;
+        if size != known.size_bytes {
+            let (field, header, file) = ("size_bytes", size, known.size_bytes);
+            return Err(CallError::HeaderMismatch { field, header, file });
+        }
+        let pool = self.state.pool().snapshots().borrow().clone();
+        let is_missing = pool.missing.iter().any(|checkpoint| checkpoint.hash == hash);
+        Ok((!is_missing).then_some(known))
+    }
+
     async fn send(&self, hash: &str) -> Result<Chunks, CallError> {
         let hash: ContentHash = hash.parse()?;
         let slot = self.downloads.clone().acquire_owned().await;
@@ -102,33 +108,8 @@ impl Handlers {
     }
 }
 
-/// Assembles an upload, which must be complete within `limit`.
-async fn incoming(
-    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
-    mut assembly: Assembly,
-    limit: Duration,
-) -> Result<Vec<u8>, CallError> {
-    let arrive = async {
-        while push_next(parts, &mut assembly).await? {}
-        Ok::<(), CallError>(())
-    };
-    tokio::time::timeout(limit, arrive).await.map_err(|_| CallError::Slow(limit))??;
-    Ok(assembly.finish()?)
-}
-
-/// Appends the next chunk of an upload; `false` at its end.
-async fn push_next(
-    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
-    assembly: &mut Assembly,
-) -> Result<bool, CallError> {
-    let Some(part) = next_part(parts).await? else { return Ok(false) };
-    let Part::Chunk(chunk) = part else { return Err(CallError::HeaderRepeated) };
-    assembly.push(&chunk)?;
-    Ok(true)
-}
-
 /// Maximum time for a transfer of `bytes` bytes: `idle`, and their time at the minimum rate.
-fn transfer_time(bytes: u64, idle: Duration) -> Duration {
+pub(super) fn transfer_time(bytes: u64, idle: Duration) -> Duration {
     TRANSFER_TIMEOUT.min(idle + Duration::from_secs(bytes / LEAST_RATE))
 }
 
@@ -146,24 +127,6 @@ fn outgoing(file: Bytes, slot: OwnedSemaphorePermit, idle: Duration, limit: Dura
         error.status()
     }))
 }
-
-/// The next part of an upload; `None` at its end.
-async fn next_part(
-    parts: &mut (impl Stream<Item = UploadPart> + Unpin),
-) -> Result<Option<Part>, CallError> {
-    let message = tokio::time::timeout(IDLE, parts.try_next())
-        .await
-        .map_err(|_| CallError::Idle(IDLE))?
-        .map_err(CallError::Broken)?;
-    match message {
-        None => Ok(None),
-        Some(v1::PublishCheckpointRequest { part: Some(part) }) => Ok(Some(part)),
-        Some(_) => Err(CallError::Empty),
-    }
-}
-
-/// A message of an upload, as received.
-type UploadPart = Result<v1::PublishCheckpointRequest, Status>;
 
 type Chunks = Answers<v1::FetchCheckpointResponse>;
 
@@ -246,6 +209,8 @@ impl PoolService for Handlers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use ouro_proto::chunks::CHUNK_BYTES;
     use tokio::sync::Semaphore;
     use tonic::Code;
@@ -289,18 +254,6 @@ mod tests {
         assert_eq!(downloads.available_permits(), 0);
         assert_eq!(stream.next().await.unwrap().unwrap().chunk.len(), 1);
         drop(slot(&downloads).await);
-    }
-
-    #[tokio::test]
-    async fn a_slow_upload_ends_at_its_deadline_even_if_it_is_active() {
-        let file = file();
-        let assembly = Assembly::new(ContentHash::of(&file), file.len() as u64, 1 << 30).unwrap();
-        let chunk = Part::Chunk(file.slice(..1));
-        let part = Ok(v1::PublishCheckpointRequest { part: Some(chunk) });
-        // A byte has just arrived, so the upload is not idle.
-        let mut parts = tokio_stream::once(part).chain(tokio_stream::pending());
-        let error = incoming(&mut parts, assembly, Duration::ZERO).await.unwrap_err();
-        assert!(matches!(error, CallError::Slow(Duration::ZERO)), "{error}");
     }
 
     #[tokio::test]

@@ -15,6 +15,10 @@ use super::logged::{Backend, LoggedStore, apply};
 use super::rows::{GameKey, StoredGame};
 use super::tables::Tables;
 
+mod read_only;
+
+use read_only::ReadOnly;
+
 /// Name of the log in the data folder.
 pub const LOG_FILE: &str = "results.log";
 
@@ -40,6 +44,14 @@ impl EmbeddedStore<FolderDisk> {
     /// the log.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::on(on_folder(folder)?)
+    }
+}
+
+impl EmbeddedStore<ReadOnly<FolderDisk>> {
+    /// Opens an existing store in `folder` to read it, and locks the folder. Verifies every entry of the
+    /// log. An incomplete last entry is left out, and stays in the log.
+    pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+        Self::on(ReadOnly::new(on_folder(folder)?))
     }
 }
 
@@ -73,6 +85,11 @@ where
     /// Kept games that could not be read when the store was opened. They are not shown.
     pub fn damaged_games(&self) -> usize {
         self.with(|files| files.games.damaged())
+    }
+
+    /// Length of the entries of the log, in bytes. An incomplete last entry does not count.
+    pub fn log_bytes(&self) -> u64 {
+        self.with(|files| files.log.bytes())
     }
 }
 

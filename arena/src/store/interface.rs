@@ -80,8 +80,8 @@ pub trait Store: Debug + Send + Sync {
     /// Removes every game for which `keep` is false and returns their number. Results stay.
     fn prune_games(&self, keep: &dyn Fn(GameKey) -> bool) -> Result<u32, StoreError>;
 
-    /// Checks that there is space again after [`StoreError::Exhausted`]. Fails with the same error
-    /// while there is none.
+    /// Checks by a write that the store takes writes again after a [passing](StoreError::is_passing)
+    /// error. Fails with a passing error while it does not.
     fn recover(&self) -> Result<(), StoreError>;
 
     /// Checks that no other arena has taken over the store. Writes nothing. What the store returns

@@ -170,6 +170,11 @@ impl<F: SegmentFile> LineFile<F> {
         self.ends.len() as u64
     }
 
+    /// Length of all lines, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
     /// Replaces the file `name`, which has no line yet, by one with line 0.
     pub(super) fn start<D: Disk<File = F>>(
         &mut self,

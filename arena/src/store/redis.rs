@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use redis::Script;
 
@@ -39,9 +40,10 @@ const NO_WRITER: u64 = 0;
 
 /// Makes the caller the writer in `KEYS[1]` and returns its epoch.
 ///
-/// Epochs are times of the server in milliseconds, unless its clock is behind the last epoch. A
-/// server that lost the last epoch with the end of its file therefore does not give it again.
-const CLAIM: &str = "
+/// Epochs are times of the server in milliseconds, unless its clock is behind the last epoch. A server
+/// that lost the last epoch with the end of its file therefore does not give it again. A server without
+/// memory accepts it: the arena then starts and pauses its matches.
+const CLAIM: &str = "#!lua flags=allow-oom
     local last, time = tonumber(redis.call('GET', KEYS[1]) or 0), redis.call('TIME')
     local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
     local epoch = string.format('%.0f', math.max(last + 1, now))
@@ -61,11 +63,17 @@ const APPEND: &str = "
     end
     return 'changed'";
 
-/// Stores field `ARGV[i]` with value `ARGV[i + 1]`, from `ARGV[2]` on, for the writer with epoch
-/// `ARGV[1]`.
+/// Stores fields `ARGV[i]` with values `ARGV[i + 1]`, from `ARGV[2]` on, for the epoch `ARGV[1]`.
 const KEEP_GAMES: &str = "
     if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
     for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+    return 'ok'";
+
+/// Stores the epoch `ARGV[1]` again, for the writer that has it. The first line makes it a script that
+/// writes: a server that takes no writes refuses it as a whole.
+const KEEP_EPOCH: &str = "#!lua
+    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
+    redis.call('SET', KEYS[2], ARGV[1])
     return 'ok'";
 
 /// Removes the fields from `ARGV[2]` on, for the writer with epoch `ARGV[1]`.
@@ -177,7 +185,7 @@ impl RedisStore {
     /// Tries each command only once.
     #[cfg(test)]
     pub(crate) fn without_patience(self) -> Self {
-        self.with_mut(|log| log.connection.set_patience(std::time::Duration::ZERO));
+        self.with_mut(|log| log.connection.set_patience(Duration::ZERO));
         self
     }
 
@@ -254,8 +262,7 @@ impl RedisLog {
         log.connection.set_check(server::check);
         if let Some(folder) = folder {
             let known = KnownFile::open(folder);
-            let known = known.map_err(io_error("open", &folder.display().to_string()))?;
-            log.known = Some(known);
+            log.known = Some(known.map_err(io_error("open", &folder.display().to_string()))?);
         }
         // An arena that is refused takes nothing over.
         log.check_known_file()?;
@@ -395,7 +402,7 @@ impl Backend for RedisLog {
             return Ok(Vec::new());
         }
         // Only this arena has written, if it still is the writer.
-        self.recover()?;
+        self.check_writer()?;
         let texts = self.read_lines(self.entries, CHUNK)?;
         self.entries += texts.len() as u64;
         self.is_uncertain = false;
@@ -461,7 +468,12 @@ impl Backend for RedisLog {
     }
 
     fn recover(&mut self) -> Result<(), StoreError> {
-        self.check_writer()
+        // The script writes, because a server without memory answers scripts that only read. It is
+        // tried once: the caller repeats it, and others use the store meanwhile.
+        let patience = self.connection.set_patience(Duration::ZERO);
+        let recovered = self.write(KEEP_EPOCH, &self.keys.writer.clone(), &[]);
+        self.connection.set_patience(patience);
+        recovered
     }
 
     fn check_writer(&mut self) -> Result<(), StoreError> {

@@ -46,6 +46,19 @@ pub enum VerifyError {
 /// Those of the newest checkpoint and of every checkpoint that was not rejected must exist; after a
 /// repair, an undecided candidate may lack them.
 pub fn verify(store: &dyn Store, weights: &dyn WeightsStore) -> Result<Verified, VerifyError> {
+    let (verified, missing) = verify_with_missing(store, weights)?;
+    match missing.first() {
+        Some(lost) => Err(WeightsError::Missing(lost.hash).into()),
+        None => Ok(verified),
+    }
+}
+
+/// Like [`verify`], but missing weights are no error. Also returns the checkpoints that need them, oldest
+/// first.
+pub fn verify_with_missing(
+    store: &dyn Store,
+    weights: &dyn WeightsStore,
+) -> Result<(Verified, Vec<Checkpoint>), VerifyError> {
     let replayed = replay(store)?;
     let (checkpoints, matches) = (store.checkpoints()?, store.matches()?);
     let promotions = store.promotions()?;
@@ -71,18 +84,17 @@ pub fn verify(store: &dyn Store, weights: &dyn WeightsStore) -> Result<Verified,
         CheckpointStatus::Candidate => replayed.lost == 0,
         _ => true,
     };
-    if let Some(lost) = checkpoints.iter().filter(is_needed).find(|row| !hashes.contains(&row.hash))
-    {
-        return Err(WeightsError::Missing(lost.hash).into());
-    }
-    Ok(Verified {
+    let is_missing = |row: &&Checkpoint| !hashes.contains(&row.hash);
+    let missing = checkpoints.iter().filter(is_needed).filter(is_missing).cloned().collect();
+    let verified = Verified {
         newest: checkpoints.last().map(|row| row.generation),
         checkpoints: checkpoints.len(),
         matches: matches.len(),
         promotions: promotions.len(),
         lost: replayed.lost,
         weights: hashes.len(),
-    })
+    };
+    Ok((verified, missing))
 }
 
 #[cfg(test)]
@@ -127,8 +139,13 @@ mod tests {
             });
             let disk = MemoryDisk::new();
             disk.put(LOG_FILE, lines.collect::<String>().as_bytes());
-            let verified = verify(&EmbeddedStore::on(disk).unwrap(), &weights);
+            let store = EmbeddedStore::on(disk).unwrap();
+            let verified = verify(&store, &weights);
             assert_eq!(verified.is_ok(), is_sound, "{verified:?}");
+            let (_, missing) = verify_with_missing(&store, &weights).unwrap();
+            let generations: Vec<u32> = missing.iter().map(|row| row.generation.0).collect();
+            let expected: &[u32] = if is_sound { &[] } else { &[0] };
+            assert_eq!(generations, expected);
         }
     }
 }

@@ -76,7 +76,7 @@ pub enum WeightsError {
     /// The program knows no object stores.
     #[error(
         "this program cannot keep weights in {url}: build it with `--features object-store`, or \
-         remove deploy.weights"
+         remove deploy.weights and --weights"
     )]
     NotBuilt {
         /// The configured object store.

@@ -235,12 +235,71 @@ fn plays_to_the_end(browser: &Browser, last: usize) {
     browser.wait(&format!("{PLY} === {last} && {BUTTON}.includes('Play')"));
 }
 
+/// A browser; `None` if none is installed.
+fn start_browser() -> Option<Browser> {
+    let browser = Browser::start();
+    if browser.is_none() {
+        ouro_testkit::not_run("chromedriver is not on the PATH; set OURO_CHROMEDRIVER");
+    }
+    browser
+}
+
+/// JavaScript: listens to streams of events. The first is lost and then refused, the second opens.
+/// `seen` has the URLs, what the page says, and its waits, which are left out.
+const REFUSED: &str = r#"(() => {
+    const { setTimeout } = window;
+    const link = document.getElementById("link");
+    const states = [[0, 2], [1]];
+    window.seen = [];
+    window.setTimeout = (run, delay, ...rest) => {
+        // The test sets short timers itself.
+        if (delay < 1000) return setTimeout(run, delay, ...rest);
+        seen.push(delay >= 5000 && delay <= 10000 ? "5 to 10 s" : `${delay} ms`);
+        return setTimeout(run, 0, ...rest);
+    };
+    window.EventSource = class {
+        static CLOSED = 2;
+        addEventListener() {}
+        constructor(url) {
+            seen.push(url);
+            const report = (state) => {
+                this.readyState = state;
+                if (state === 1) this.onopen(); else this.onerror();
+                seen.push(link.textContent);
+            };
+            // The page sets its handlers first.
+            setTimeout(() => states.shift().forEach(report), 0);
+        }
+    };
+    listen("/again", {});
+})()"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_whose_events_were_refused_asks_for_them_again() {
+    let Some(browser) = start_browser() else { return };
+    let stop = CancellationToken::new();
+    let address = serve_games(Vec::new(), stop.clone()).await;
+    browser.open(&format!("http://{address}/"));
+    browser.wait("document.getElementById('link').textContent === 'live'");
+    browser.value(REFUSED);
+    browser.wait("seen.includes('live')");
+    let expected = serde_json::json!([
+        "/again",
+        "not connected, trying again",
+        "5 to 10 s",
+        "refused, trying again in a few seconds",
+        "/again",
+        "live",
+    ]);
+    assert_eq!(browser.value("seen"), expected);
+    let errors = browser.errors();
+    assert!(errors.is_empty(), "the console shows {errors:?}");
+    stop.cancel();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn large_boards_are_drawn_on_a_canvas_cell_by_cell() {
-    let Some(browser) = Browser::start() else {
-        ouro_testkit::not_run("chromedriver is not on the PATH; set OURO_CHROMEDRIVER");
-        return;
-    };
+    let Some(browser) = start_browser() else { return };
     let games = [
         (3.0, stored("plan-repair", games::against_chef(Named::PlanRepair, 250, 1))),
         (15.0, stored("plan-repair", games::against_chef(Named::PlanRepair, 50, 1))),

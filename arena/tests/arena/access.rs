@@ -20,15 +20,15 @@ use super::running::{Running, config, strong, uniform};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A guarded arena, and the tokens file that it follows.
-struct Guarded {
-    arena: Running,
+pub(super) struct Guarded {
+    pub(super) arena: Running,
     guard: Guard,
     file: TokenFile,
     path: PathBuf,
 }
 
 impl Guarded {
-    async fn start(folder: &Path) -> Self {
+    pub(super) async fn start(folder: &Path) -> Self {
         let path = folder.join("tokens.toml");
         let file = TokenFile::default();
         file.save(&path).unwrap();
@@ -40,7 +40,7 @@ impl Guarded {
     }
 
     /// Creates a token and waits until it counts.
-    async fn token(&mut self, name: &str, role: Role) -> String {
+    pub(super) async fn token(&mut self, name: &str, role: Role) -> String {
         let token = self.file.create(name, role, None).unwrap().reveal();
         self.file.save(&self.path).unwrap();
         let mut client = self.client(&token);
@@ -50,7 +50,7 @@ impl Guarded {
         token
     }
 
-    fn client(&self, token: &str) -> ArenaClient {
+    pub(super) fn client(&self, token: &str) -> ArenaClient {
         self.arena.client.clone().credential(Credential::Text(token.to_owned()))
     }
 }

@@ -44,7 +44,7 @@ const RECORDS: &str = "records.log";
 pub(crate) struct Backup {
     /// Folder of the run.
     run: PathBuf,
-    /// Folder of the copy, which is created.
+    /// Folder of the copy, outside the run; it is created.
     to: PathBuf,
     #[command(flatten)]
     store: StoreArguments,
@@ -88,6 +88,7 @@ impl Backup {
         let redis = StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)?;
         let weights = WeightsConfig::of(&deploy);
         weights.check().map_err(Failure::usage)?;
+        check_outside(run, to)?;
         let [learner, arena] = [LEARNER, ARENA].map(|part| run.join(part));
         let manifest = Manifest {
             version: VERSION,
@@ -172,6 +173,25 @@ impl Manifest {
             other => Err(damaged(&format_args!("it has version {other}, and {VERSION} is known"))),
         }
     }
+}
+
+/// Refuses a target in the folder of the run, which the copy would change. Links are followed.
+fn check_outside(run: &Path, to: &Path) -> Result<(), Failure> {
+    let absolute = std::path::absolute(to).map_err(at("locate", to))?;
+    // The target may not exist yet. Its nearest folder that exists says where it will be.
+    let nearest = absolute.ancestors().find_map(|folder| fs::canonicalize(folder).ok());
+    let nearest = nearest.unwrap_or(absolute);
+    for folder in [run.to_owned(), run.join(LEARNER), run.join(ARENA)] {
+        // A part that is missing contains nothing.
+        if fs::canonicalize(folder).is_ok_and(|folder| nearest.starts_with(folder)) {
+            return Err(Failure::usage(format_args!(
+                "{} is in the folder of the run {}; name a folder outside it",
+                to.display(),
+                run.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The store of a backup.

@@ -15,7 +15,7 @@ use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
-use self::results::results;
+use self::results::{FoundResults, results};
 use crate::failure::{Failure, answer};
 use crate::output::Output;
 
@@ -25,8 +25,8 @@ mod results;
 /// Verify a run: its settings, journal, training states, results and weights.
 ///
 /// The journal is compared with the actors' logs of sent games, if they kept any, and the folder of the
-/// learner with that of the arena, if both are there. The run must not be running. Exit code 1: a part is
-/// not sound.
+/// learner with that of the arena, if both are there. The last line names the champion and the file of its
+/// weights. No file is changed. The run must not be running. Exit code 1: a part is not sound.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Folder of the run.
@@ -53,10 +53,11 @@ type Verdict = Result<String, String>;
 impl Check {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let run = &self.run;
-        if !run.is_dir() {
+        // On a machine of a cluster, a run may lack any of these.
+        if ![SETTINGS_FILE, "learner", "arena"].iter().any(|part| run.join(part).exists()) {
             let run = run.display();
             return Err(Failure::no_input(format_args!(
-                "{run}: no folder of a run is here; name the folder that holds its run.toml"
+                "{run}: no run is here; name the folder that holds its run.toml"
             )));
         }
         let parts = parts(run, &self.store, &self.weights)?;
@@ -73,19 +74,20 @@ pub(super) fn parts(
 ) -> Result<Vec<Part>, Failure> {
     let compared = compare(run);
     let games = games(&compared);
-    let (results, arena) = results(run, store, weights)?;
-    let verdicts = [
+    let FoundResults { results, champion, arena } = results(run, store, weights)?;
+    let mut verdicts = vec![
         ("settings", settings(run)),
         ("run", identity::check(&run.join("learner"), arena)),
         ("journal", compared.and_then(journal)),
         ("states", states(run, games)),
         ("results", results),
     ];
+    verdicts.extend(champion.map(|champion| ("champion", champion)));
     let part = |(part, verdict): (_, Verdict)| {
         let sound = verdict.is_ok();
         Part { part, sound, detail: verdict.unwrap_or_else(|defect| defect) }
     };
-    Ok(verdicts.map(part).into())
+    Ok(verdicts.into_iter().map(part).collect())
 }
 
 /// The verdicts as a line each.
@@ -191,7 +193,7 @@ fn sent_games(run: &Path) -> Result<SentGames, String> {
             if !line.ends_with(b"\n") {
                 break;
             }
-            // A restarted actor appends to that line, so an unreadable line is skipped.
+            // A full disk can leave an incomplete line, so an unreadable line is skipped.
             match serde_json::from_slice::<ClientLine>(&line) {
                 Ok(line) => found.lines.push(line),
                 Err(_) => found.unreadable += 1,

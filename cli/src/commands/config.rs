@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ouro_settings::{Preset, Settings, Source, file};
+use ouro_settings::{Preset, Settings, Source};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -71,8 +71,8 @@ fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
             )));
         }
         Err(_) => {
-            let Source { preset, table, .. } = Source::read(path).map_err(Failure::unreadable)?;
-            (preset, file::read(path, table).map_err(Failure::usage)?)
+            let source = Source::read(path).map_err(Failure::unreadable)?;
+            (source.preset, source.into_settings(path).map_err(Failure::usage)?)
         }
     };
     // TOML cannot express an optional key that is not set, so the preset is named.

@@ -12,6 +12,8 @@ use ouro_players::exam::{self, Agreement, LineCounts, PositionSample};
 use ouro_players::{BuildContext, Player, by_name};
 use serde::Serialize;
 
+use super::count::counted;
+use super::numbers::whole;
 use super::{entrants, game_argument};
 use crate::clock::WallClock;
 use crate::failure::{Failure, answer};
@@ -29,20 +31,20 @@ use crate::output::Output;
 
 The exit code is 1 if a line of tic-tac-toe is lost.")]
 pub(crate) struct Arguments {
-    /// The player, by name.
+    /// The player, by name (docs/players.md).
     player: String,
     /// A name from `ouro games`, or a configuration as JSON. The default is the game that the
     /// weights were trained for.
     #[arg(long, value_parser = game_argument::parse)]
     game: Option<GameConfig>,
     /// Positions of Connect Four, all different.
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1_000, value_parser = whole::<u32>(1..=u32::MAX))]
     positions: u32,
     /// Fewest stones per position: the solver can take long for fewer.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = whole::<u32>(0..=u32::MAX))]
     first: u32,
     /// Seed of the positions and of the player's draws.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
 }
 
@@ -117,7 +119,8 @@ impl Display for Report {
                 let share = |part: &usize, of: &usize| 100.0 * *part as f64 / (*of).max(1) as f64;
                 let all = share(kept, positions);
                 let some = share(kept_critical, critical);
-                writeln!(f, "{player} in {positions} random positions of {first} stones or more")?;
+                let positions = counted(*positions, "random position");
+                writeln!(f, "{player} in {positions} of {first} stones or more")?;
                 writeln!(f, "  keeps the result in {kept} ({all:.1} %)")?;
                 writeln!(
                     f,

@@ -1,6 +1,7 @@
 //! A game on the command line: its name or its whole configuration as JSON.
 
 use ouro_game::{Game, GameConfig, GameVisitor};
+use ouro_settings::file;
 
 /// Parses `connect_four` or `{"game": "connect_four", "width": 8}`. Refuses configurations for
 /// which no rules can be built.
@@ -11,7 +12,7 @@ pub(super) fn parse(text: &str) -> Result<GameConfig, String> {
         fn visit<G: Game>(self, _game: G) {}
     }
     let config = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|error| error.to_string())?
+        file::read_json(text)?
     } else {
         GameConfig::by_name(text).map_err(|error| error.to_string())?
     };

@@ -1,16 +1,19 @@
 //! `ouro record`: plays a random game and writes its record.
 
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use flate2::Compression;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use ouro_game::record::Recorder;
+use ouro_game::record::{MAX_PLIES, Recorder};
 use ouro_game::{Action, ActionMask, Game, GameConfig, GameRecord, GameVisitor, Rng, Turn};
-use std::io::Write;
 
 use super::game_argument;
+use super::numbers::whole;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -20,12 +23,13 @@ pub(crate) struct Arguments {
     #[arg(value_parser = game_argument::parse)]
     game: GameConfig,
     /// Seed of set-up, chance and moves.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Stop after this many plies.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = whole::<usize>(0..=MAX_PLIES))]
     max_plies: usize,
-    /// Where to write; compressed if it ends in `.gz`. Standard output if missing.
+    /// Where to write; compressed if it ends in `.gz`. Standard output if missing. An earlier record is
+    /// replaced, another file is not.
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -60,6 +64,9 @@ impl GameVisitor for PlayAtRandom<'_> {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    if let Some(path) = &arguments.out {
+        check_path(path, "--out")?;
+    }
     let played = arguments.game.visit(PlayAtRandom(arguments)).map_err(anyhow::Error::from)?;
     let record = played?;
     match &arguments.out {
@@ -69,8 +76,50 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a path that no file can have, before the game is played. `option` is the option that names it.
+/// Refuses a path of a record before the game is played: one that no file can have, and that of a file that
+/// is something else. `option` is the option that names it.
 pub(crate) fn check_path(path: &Path, option: &str) -> Result<(), Failure> {
+    check_place(path, option)?;
+    if is_something_else(path).map_err(|error| Failure::read(path.display(), &error))? {
+        return Err(Failure::usage(format_args!(
+            "{} is not a record of a game, and a record replaces nothing else; remove it or name another \
+             file with {option}",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Bytes at the start of a file that show whether it is a record.
+const START: u64 = 64;
+
+/// Whether a file has content that is not that of a record. A device or a pipe has none.
+fn is_something_else(path: &Path) -> io::Result<bool> {
+    if !path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return Ok(false);
+    }
+    let mut file = BufReader::new(File::open(path)?);
+    let mut start = Vec::new();
+    if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        // What cannot be unpacked is no record.
+        let _ = GzDecoder::new(file).take(START).read_to_end(&mut start);
+    } else {
+        file.take(START).read_to_end(&mut start)?;
+    }
+    Ok(!starts_as_record(&start))
+}
+
+/// Whether these are the first bytes of a record: its version and its game.
+fn starts_as_record(start: &[u8]) -> bool {
+    let text: String = String::from_utf8_lossy(start).split_whitespace().collect();
+    let after_version = text.strip_prefix("{\"version\":");
+    let after_number =
+        after_version.map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    after_number.is_some_and(|rest| rest.starts_with(",\"config\":{\"game\":"))
+}
+
+/// Refuses a path that no file can have. `option` is the option that names it.
+pub(crate) fn check_place(path: &Path, option: &str) -> Result<(), Failure> {
     let name = path.display();
     if path.is_dir() {
         return Err(Failure::io(format_args!(
@@ -125,6 +174,44 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_record_replaces_records_and_empty_files_alone() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let record = GameRecord {
+            version: 1,
+            config: GameConfig::by_name("tic_tac_toe").expect("a game"),
+            seed: 1,
+            plies: Vec::new(),
+            digests: vec![1],
+        };
+        for name in ["game.json", "game.json.gz"] {
+            let path = folder.path().join(name);
+            check_path(&path, "--out").expect("there is no file");
+            fs::write(&path, "").expect("it is written");
+            check_path(&path, "--out").expect("it is empty");
+            write(&path, "--out", &record).expect("it is written");
+            check_path(&path, "--out").expect("it is a record");
+        }
+        let packed = fs::read(folder.path().join("game.json.gz")).expect("it is there");
+        let other = folder.path().join("other");
+        for content in [
+            &b"seed = 1\n"[..],
+            b"{\"version\":1,\"name\":\"a package\"}",
+            b"{\"match\":1,\"players\":[]}",
+            &packed[..12],
+            b"\xff\xfe",
+        ] {
+            fs::write(&other, content).expect("it is written");
+            let refused =
+                format!("{:?}", check_path(&other, "--out").expect_err("it is no record"));
+            assert!(refused.contains("other is not a record of a game"), "{refused}");
+            assert!(refused.contains("code: 64") && refused.contains("with --out"), "{refused}");
+        }
+        let refused = check_path(&folder.path().join("none/game.json"), "--out");
+        let refused = format!("{:?}", refused.expect_err("there is no such folder"));
+        assert!(refused.contains("there is no folder"), "{refused}");
+    }
 
     #[test]
     fn spellings_of_a_path_lead_to_the_same_file_with_a_file_and_without() {

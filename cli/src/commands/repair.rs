@@ -14,11 +14,13 @@ use ouro_learner::{
     training_states,
 };
 use ouro_net::{RunId, Weights};
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 use serde::Serialize;
 
-use super::stopped_run::{self, has_weights, is_missing_or_empty};
+use super::count::counted;
+use super::stopped_run::{self, LOST_WEIGHTS, has_weights, is_missing_or_empty, named};
 use crate::failure::{Failure, answer};
 use crate::output::Output;
 
@@ -27,8 +29,9 @@ use crate::output::Output;
 /// Damaged entries of the results are taken out; all other entries stay, and the damaged file is
 /// kept beside them. If no training state is whole, one is made from the newest weights, with a new
 /// optimiser and the games of the journal. If the learner's run.json is damaged, it names the run of the
-/// results again. Parts that are whole are not changed. The run must not be running. Exit code 1: a part
-/// cannot be repaired, or the folders of the learner and the arena do not belong together.
+/// results again. Parts that are whole are not changed. Lost weights are named, not restored: a start gets
+/// copies back where it can, and plays on without the others. The run must not be running. Exit code 1: a
+/// part cannot be repaired, or the folders of the learner and the arena do not belong together.
 #[derive(Debug, Args)]
 pub(crate) struct Repair {
     /// Folder of the run.
@@ -71,6 +74,7 @@ impl Repair {
         };
         let parts = [
             part("results", results(run, &settings, id)?),
+            part("weights", weights(run, &settings)?),
             part("training", training(run, &settings)?),
             part("run", identity(run)?),
         ];
@@ -120,6 +124,48 @@ fn results(
             "{lost} damaged entries were taken out, {kept} stay; the damaged file is now {damaged}"
         ))),
     }
+}
+
+/// Names the checkpoints that need weights which cannot be read. The run is usable without them.
+fn weights(run: &Path, settings: &Settings) -> Result<Result<String, String>, Failure> {
+    let folder = run.join("arena");
+    if is_missing_or_empty(&folder.join(LOG_FILE)) {
+        return Ok(Ok("no results that need weights".to_owned()));
+    }
+    let store = match EmbeddedStore::open(&folder) {
+        Ok(store) => store,
+        Err(error @ StoreError::Locked { .. }) => return Err(Failure::unavailable(error)),
+        Err(_) => return Ok(Err("the results cannot be read to compare the weights".to_owned())),
+    };
+    let stored = match WeightsConfig::of(&settings.deploy).open_to_read(&folder) {
+        Ok(stored) => stored,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let rows = store.checkpoints().map_err(Failure::unavailable)?;
+    let newest = rows.last().map(|row| row.generation);
+    let is_needed = |row: &&Checkpoint| {
+        row.status != CheckpointStatus::Rejected || Some(row.generation) == newest
+    };
+    let (mut whole, mut lost) = (0_usize, Vec::new());
+    for row in rows.iter().filter(is_needed) {
+        match stored.read(row.hash) {
+            Ok(_) => whole += 1,
+            // Nothing is known about weights that are out of reach.
+            Err(error) if error.is_passing() => return Ok(Err(error.to_string())),
+            Err(_) => lost.push(row),
+        }
+    }
+    if lost.is_empty() {
+        let files = counted(whole, "file");
+        return Ok(Ok(format!("all weights that the results need are whole ({files})")));
+    }
+    Ok(Ok(format!(
+        "the weights in {} are whole; those of {} are lost or damaged and cannot be repaired: \
+         {LOST_WEIGHTS}; copies in {} count from the next start",
+        counted(whole, "file"),
+        named(&lost),
+        stored.name()
+    )))
 }
 
 fn training(run: &Path, settings: &Settings) -> Result<Result<String, String>, Failure> {
@@ -185,7 +231,7 @@ fn kept_states(run: &Path) -> Result<String, String> {
         found.into_iter().partition(|state| state.content.is_ok());
     match (whole.len(), damaged.len()) {
         (0, _) => Err("no training state is whole, and the arena has no weights".to_owned()),
-        (whole, 0) => Ok(format!("all {whole} training states are whole")),
+        (whole, 0) => Ok(format!("all training states are whole ({whole})")),
         (whole, _) => Ok(format!("{whole} training states are whole; the others are skipped")),
     }
 }

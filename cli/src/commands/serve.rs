@@ -18,6 +18,7 @@ use serde_json::json;
 
 use self::players::{LONGEST_TIME, PlayerList};
 use self::routes::Server;
+use super::numbers::whole;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -52,19 +53,19 @@ const DRAIN: Duration = LONGEST_TIME.saturating_add(Duration::from_secs(1));
 
 The URL of the snake is that of the server, for example http://127.0.0.1:8000.")]
 pub(crate) struct Arguments {
-    /// Names of the players, the preferred one first. The defaults are the strongest included players for
-    /// duels and for four snakes on 11x11.
+    /// Names of the players (docs/players.md), the preferred one first. The defaults are the strongest
+    /// included players for duels and for four snakes on 11x11.
     #[arg(default_values = STRONGEST)]
     players: Vec<String>,
     /// Address of the server. Port 0 selects a free one.
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000", value_parser = address)]
     listen: SocketAddr,
     /// Path of the snake's URL. A path that is hard to guess keeps requests of strangers away.
     #[arg(long, value_name = "/PATH", default_value = "/", value_parser = path)]
     path: String,
     /// Milliseconds of a move's time for transmission and the host, if the player has no limit of its own.
     /// The search gets at least a quarter of the time.
-    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=5_000))]
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = whole::<u32>(0..=5_000))]
     margin: u32,
     /// Most searches at once, and most players kept from move to move. A further search is refused. A
     /// further player replaces the one used longest ago. A replaced player that is searching stays in memory
@@ -83,6 +84,12 @@ pub(crate) struct Arguments {
     /// Name of the author.
     #[arg(long, value_name = "NAME", default_value = "")]
     author: String,
+}
+
+/// An address to listen on.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let example = "it is an IP address and a port, such as 127.0.0.1:8000 or 0.0.0.0:8000";
+    text.parse().map_err(|_| example.to_owned())
 }
 
 /// Upper bound of `--snakes`: each search occupies one of the 512 blocking threads of the runtime.

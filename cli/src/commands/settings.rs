@@ -35,7 +35,8 @@ pub(super) fn problem(settings: &Settings) -> Option<Problem> {
 
 fn problem_of_arena(settings: &Settings) -> Option<Problem> {
     let run = Run { game: settings.game.clone(), seed: settings.seed };
-    let config = ArenaConfig { matches: settings.arena.clone(), ..ArenaConfig::new(run, "") };
+    let (matches, net) = (settings.arena.clone(), settings.net_spec().ok());
+    let config = ArenaConfig { matches, net, ..ArenaConfig::new(run, "") };
     let error = config.validate().err()?;
     let key = match &error {
         ConfigError::Setting(error) => error.key.clone(),
@@ -56,4 +57,28 @@ fn problem_of_actor(settings: &Settings) -> Option<Problem> {
         error => ("actor", error.to_string()),
     };
     Some(Problem { key: key.to_owned(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_settings::Preset;
+
+    use super::*;
+
+    #[test]
+    fn the_arenas_player_is_checked_with_the_network_of_the_run() {
+        let problem_of = |preset: Preset, player: &str| {
+            let mut settings = preset.settings();
+            settings.arena.player = player.to_owned();
+            problem(&settings)
+        };
+        // The network learns returns, in which a draw has no worth.
+        let drawing = problem_of(Preset::ReinforceDuel, "mcts{sims=32,weights=self,draw=-0.5}");
+        assert_eq!(drawing.expect("refused").key, "arena.player");
+        // The game has one player, and the network learns outcomes.
+        assert_eq!(problem_of(Preset::MazeDash, "minimax{depth=4,weights=self}"), None);
+        // An evaluation takes as long as about a hundred positions.
+        let deep = problem_of(Preset::Duel7x7, "minimax{depth=18,weights=self}");
+        assert!(deep.expect("refused").text.ends_with("with this network; give a smaller depth"));
+    }
 }

@@ -5,17 +5,20 @@
 
 use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use flate2::read::MultiGzDecoder;
 use ouro_game::catalog::ReplayVisitor;
-use ouro_game::record::{Replay, ReplayError};
+use ouro_game::connect_four::ConnectFour;
+use ouro_game::record::{MAX_PLIES, Replay, ReplayError};
+use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Game, GameRecord, Turn};
-use ouro_service::files::read_regular;
 use serde::Serialize;
 
+use super::input;
+use super::numbers::whole;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -27,10 +30,10 @@ const SHORTER: &str = "record the game with a smaller --max-plies";
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// A record as `ouro record` writes it, plain or compressed.
+    /// A record as `ouro record` writes it, plain or compressed; `-` reads standard input.
     record: PathBuf,
     /// Start at this ply; alone, if not at a terminal.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>(0..=MAX_PLIES))]
     step: Option<usize>,
     /// Print every ply without waiting.
     #[arg(long, conflicts_with = "step")]
@@ -49,6 +52,9 @@ struct Frame {
     outcomes: Vec<f32>,
     #[serde(skip)]
     drawing: String,
+    /// The letters of the players in the drawing.
+    #[serde(skip)]
+    letters: &'static str,
     state: serde_json::Value,
 }
 
@@ -107,6 +113,7 @@ impl<'g, G: Game> Frames<'g, G> {
             over: game.turn(state) == Turn::Over,
             outcomes: (0..game.players()).map(|player| game.outcome(state, player)).collect(),
             drawing: game.render(state),
+            letters: letters(game),
             state: serde_json::to_value(state).unwrap_or_default(),
         })
     }
@@ -123,7 +130,7 @@ impl ReplayVisitor for Show<'_> {
 
     fn visit<G: Game>(self, game: &G, replay: Replay<'_, G>) -> Self::Output {
         let Self { arguments, output } = self;
-        let path = arguments.record.display();
+        let path = input::name(&arguments.record);
         let damaged = |error: ReplayError| Failure::data(format_args!("{path}: {error}"));
         let (frames, stopped) = Frames::new(game, replay);
         let last = frames.last;
@@ -134,7 +141,10 @@ impl ReplayVisitor for Show<'_> {
         }
         let show =
             |ply, output: &mut Output| print(&frames.get(ply).map_err(damaged)?, last, output);
-        let at_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        // After the record, standard input has no lines to read.
+        let at_terminal = !input::is_standard(&arguments.record)
+            && io::stdin().is_terminal()
+            && io::stdout().is_terminal();
         if at_terminal && !arguments.all {
             walk(show, start, last, output)?;
         } else {
@@ -152,21 +162,22 @@ impl ReplayVisitor for Show<'_> {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let path = &arguments.record;
-    let text = read(path)?;
-    let damaged = |error: ReplayError| Failure::data(format_args!("{}: {error}", path.display()));
+    let text = read(arguments)?;
+    let path = input::name(&arguments.record);
+    let damaged = |error: ReplayError| Failure::data(format_args!("{path}: {error}"));
     let record: GameRecord = GameRecord::from_json(&text).map_err(damaged)?;
     record.replay(Show { arguments, output }).map_err(damaged)?
 }
 
-/// Reads a text file and decompresses it if it starts like a gzip file.
-fn read(path: &Path) -> Result<String, Failure> {
-    let damaged =
-        |problem: &dyn Display| Failure::data(format_args!("{}: {problem}", path.display()));
-    let mut bytes = read_regular(path, MAX_BYTES).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => damaged(&format_args!("{error}; {SHORTER}")),
-        _ => Failure::read(path.display(), &error),
-    })?;
+/// Reads the text of a record and decompresses it if it starts like a gzip file.
+fn read(arguments: &Arguments) -> Result<String, Failure> {
+    let path = input::name(&arguments.record);
+    let damaged = |problem: &dyn Display| Failure::data(format_args!("{path}: {problem}"));
+    let mut bytes =
+        input::read(&arguments.record, MAX_BYTES).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => damaged(&format_args!("{error}; {SHORTER}")),
+            _ => Failure::read(&path, &error),
+        })?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
         // One byte more detects a longer record.
@@ -184,18 +195,34 @@ fn read(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| damaged(&error))
 }
 
+/// The letters by which the drawings of a game call its players, in the order of seats. A single player
+/// has none.
+fn letters<G: Game>(game: &G) -> &'static str {
+    if game.players() == 1 {
+        ""
+    } else if [TicTacToe::NAME, ConnectFour::NAME].contains(&G::NAME) {
+        "XO"
+    } else {
+        "ABCDEFGHIJKLMNOP"
+    }
+}
+
 fn print(frame: &Frame, last: usize, output: &mut Output) -> Result<(), Failure> {
+    let of = |player: usize, what: &dyn Display| match frame.letters.get(player..=player) {
+        Some(letter) => format!("{letter} {what}"),
+        None => what.to_string(),
+    };
     let mut text = format!("ply {} of {last}", frame.ply);
-    for (player, action) in &frame.moves {
-        text += &format!("{} player {player} {action}", if text.contains(':') { "," } else { ":" });
+    if !frame.moves.is_empty() {
+        let moves = frame.moves.iter().map(|(player, action)| of(*player, action));
+        text += &format!(": {}", moves.collect::<Vec<_>>().join(", "));
     }
     text.push('\n');
     text += &frame.drawing;
     if frame.over {
-        let outcomes: Vec<String> = (0..)
-            .zip(&frame.outcomes)
-            .map(|(player, value)| format!("player {player} {value:+}"))
-            .collect();
+        let outcomes = frame.outcomes.iter().enumerate();
+        let outcomes: Vec<String> =
+            outcomes.map(|(player, outcome)| of(player, &format_args!("{outcome:+}"))).collect();
         text += &format!("over: {}\n", outcomes.join(", "));
     }
     text.push('\n');

@@ -1,23 +1,28 @@
 //! `ouro solve`: solves a board of Maze Dash, or checks a solution.
 
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use ouro_game::maze_dash::{Board, Solution};
+use ouro_game::maze_dash::{Board, BoardError, Solution};
 use ouro_maze::{Answer, Limits, Method, Progress};
 use serde::Serialize;
 
+use super::count::counted;
+use super::input;
+use super::numbers::whole;
 use crate::failure::{Failure, answer};
 use crate::output::Output;
 
 /// Largest board file. A board of a million cells as JSON is smaller.
 const MAX_BYTES: u64 = 4 << 20;
+/// The answer about a board that has no solution.
+const NONE: &str = "no solution";
 
 /// Solve a board of Maze Dash (Mortal Coil), or check a solution.
 ///
@@ -44,10 +49,11 @@ pub(crate) struct Arguments {
     method: Method,
     /// Threads of a search. They share free starts; from a given start they search independently. The
     /// default is one per core.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_parser = whole::<u16>(1..=1024))]
     threads: Option<u16>,
-    /// Seed of the search's random choices.
-    #[arg(long, default_value_t = 1)]
+    /// Seed of the search's random choices. With several threads, the first solution found is printed. Use
+    /// --threads 1 for an answer that the seed fixes.
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Print the first slide and the decisions only (`qpath`), without other forced slides.
     #[arg(long)]
@@ -67,6 +73,9 @@ struct Report {
     obstacles: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     solution: Option<String>,
+    /// Why there is no solution, if the board shows it without a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// Decisions that the search tried; 0 for a check.
     nodes: u64,
     seconds: f64,
@@ -74,10 +83,16 @@ struct Report {
 
 /// Solves or checks the board.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let name = arguments.file.display();
-    let board: Board = read(&arguments.file)?
-        .parse()
-        .map_err(|error| Failure::data(format_args!("{name}: {error}")))?;
+    let text = read(arguments)?;
+    let board = match text.parse::<Board>() {
+        Ok(board) => board,
+        Err(BoardError::Unreachable { width, height, unreachable, cells }) => {
+            let answered = if arguments.check.is_some() { "not solved" } else { NONE };
+            let report = Report::divided(answered, (width, height), unreachable, cells);
+            return output.verdict(answer(false), &report, &report);
+        }
+        Err(error) => return Err(unreadable(arguments, &text, &error)),
+    };
     if let Some(text) = &arguments.check {
         return check(&board, text, arguments.decisions, output);
     }
@@ -105,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
                 notation(&board, Solution::from_path(&board, &path), arguments.decisions)?;
             (report("solved", Some(solution)), ExitCode::SUCCESS)
         }
-        Answer::NoSolution => (report("no solution", None), answer(false)),
+        Answer::NoSolution => (report(NONE, None), answer(false)),
         Answer::Stopped => (report("stopped", None), ExitCode::from(crate::failure::TIME_LIMIT)),
     };
     output.verdict(code, &report, &report)
@@ -139,22 +154,40 @@ fn notation(board: &Board, solution: Solution, decisions: bool) -> Result<String
     Ok(solution.to_string())
 }
 
-/// Reads a file or standard input.
-fn read(path: &Path) -> Result<String, Failure> {
-    if path == Path::new("-") {
-        let mut text = String::new();
-        let count = io::stdin().lock().take(MAX_BYTES + 1).read_to_string(&mut text);
-        let count = count.map_err(|error| Failure::read("standard input", &error))?;
-        if count as u64 > MAX_BYTES {
-            return Err(Failure::data("standard input: longer than 4 MiB; pass one board"));
+/// Reads the text of a board.
+fn read(arguments: &Arguments) -> Result<String, Failure> {
+    let name = input::name(&arguments.file);
+    let bytes = input::read(&arguments.file, MAX_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            Failure::data(format_args!("{name}: {error}; pass one board"))
         }
-        return Ok(text);
-    }
-    let name = path.display();
-    let bytes = ouro_service::files::read_regular(path, MAX_BYTES)
-        .map_err(|error| Failure::read(name, &error))?;
+        _ => Failure::read(&name, &error),
+    })?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::data(format_args!("{}: not a text; pass a board", path.display())))
+        .map_err(|_| Failure::data(format_args!("{name}: not a text; pass a board")))
+}
+
+/// The error for a text that is no board. Several boards are a likely cause.
+fn unreadable(arguments: &Arguments, text: &str, error: &BoardError) -> Failure {
+    let name = input::name(&arguments.file);
+    match count_boards(text) {
+        0 | 1 => Failure::data(format_args!("{name}: {error}")),
+        count => Failure::data(format_args!(
+            "{name}: {count} boards are here, and one is solved; pass each on its own"
+        )),
+    }
+}
+
+/// The number of boards in a text: rows with blank lines between boards, or a line for each.
+fn count_boards(text: &str) -> usize {
+    let lines = || text.lines().map(str::trim);
+    let is_board = |line: &&str| line.starts_with("{\"rows\"") || line.contains("&board=");
+    let on_lines = lines().filter(is_board).count();
+    if on_lines > 0 {
+        return on_lines;
+    }
+    let before = std::iter::once("").chain(lines());
+    before.zip(lines()).filter(|(before, line)| before.is_empty() && !line.is_empty()).count()
 }
 
 /// A progress line on standard error, if that is a terminal.
@@ -169,7 +202,8 @@ fn progress_bar() -> ProgressBar {
 
 fn show(bar: &ProgressBar, progress: Progress) {
     let Progress { nodes, round, starts } = progress;
-    bar.set_message(format!("{nodes} decisions, round {round}, {starts} starts left"));
+    let (nodes, starts) = (counted(nodes, "decision"), counted(starts, "start"));
+    bar.set_message(format!("{nodes}, round {round}, {starts} left"));
     bar.tick();
 }
 
@@ -182,21 +216,47 @@ impl Report {
             cells: board.cells(),
             obstacles: board.obstacles(),
             solution: None,
+            reason: None,
             nodes: 0,
             seconds: time.as_secs_f64(),
+        }
+    }
+
+    /// The report about a board whose free cells are not connected. No path visits all of them.
+    fn divided(
+        answer: &'static str,
+        (width, height): (usize, usize),
+        unreachable: usize,
+        cells: usize,
+    ) -> Self {
+        Self {
+            answer,
+            width,
+            height,
+            cells,
+            obstacles: width * height - cells,
+            solution: None,
+            reason: Some(format!("{unreachable} of the free cells cannot be reached")),
+            nodes: 0,
+            seconds: 0.0,
         }
     }
 }
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { answer, width, height, cells, obstacles, solution, nodes, seconds } = self;
+        let Self { answer, width, height, solution, reason, nodes, seconds, .. } = self;
+        let cells = counted(self.cells, "free cell");
+        let obstacles = counted(self.obstacles, "obstacle");
         if let Some(solution) = solution {
             writeln!(f, "{solution}")?;
         }
-        write!(f, "{answer}: {width}x{height}, {cells} free cells, {obstacles} obstacles")?;
+        write!(f, "{answer}: {width}x{height}, {cells}, {obstacles}")?;
         if *nodes > 0 {
-            write!(f, "; {nodes} decisions in {seconds:.3} s")?;
+            write!(f, "; {} in {seconds:.3} s", counted(*nodes, "decision"))?;
+        }
+        if let Some(reason) = reason {
+            write!(f, "; {reason}")?;
         }
         writeln!(f)
     }

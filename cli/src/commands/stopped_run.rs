@@ -7,9 +7,17 @@ use std::path::{Path, PathBuf};
 use ouro_arena::config::WeightsConfig;
 use ouro_arena::store::WEIGHTS_FOLDER;
 use ouro_learner::Config;
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_settings::{Deployment, Settings};
 
 use crate::failure::Failure;
+
+/// What a start does about lost weights.
+pub(super) const LOST_WEIGHTS: &str = "a start gets back those that the training states or an actor's \
+                                       cache still hold, and plays on without the others";
+
+/// Most checkpoints that a message names.
+const NAMED: usize = 8;
 
 /// The folder of the learner in the folder of a run. It holds a journal.
 pub(super) fn journal_owner(run: &Path) -> Result<PathBuf, Failure> {
@@ -58,4 +66,45 @@ pub(super) fn has_weights(weights: &WeightsConfig, folder: &Path) -> Result<bool
 pub(super) fn learner_config(settings: &Settings, run: &Path) -> Config {
     let unused = SocketAddr::from(([127, 0, 0, 1], 0));
     Config::of_run(settings, run, unused, settings.deploy.url(&settings.deploy.arena))
+}
+
+/// Names checkpoints in a message, in their order. Of many, the last are named and the others counted.
+pub(super) fn named(rows: &[&Checkpoint]) -> String {
+    let older = rows.len().saturating_sub(NAMED);
+    let name = |row: &&Checkpoint| match row.status {
+        CheckpointStatus::Champion => format!("{} (champion)", row.generation),
+        _ => row.generation.to_string(),
+    };
+    let names: Vec<String> = rows[older..].iter().map(name).collect();
+    let names = names.join(", ");
+    if older == 0 { names } else { format!("{names}, and {older} older") }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_net::{ContentHash, Generation};
+
+    use super::*;
+
+    #[test]
+    fn checkpoints_are_named_by_their_generations_and_the_oldest_of_many_are_counted() {
+        let row = |generation| Checkpoint {
+            hash: ContentHash::of(b"weights"),
+            generation: Generation(generation),
+            step: 1,
+            size_bytes: 7,
+            status: match generation {
+                11 => CheckpointStatus::Champion,
+                _ => CheckpointStatus::Pool,
+            },
+            published_at: 1.0,
+            parent: None,
+        };
+        let rows: Vec<Checkpoint> = (3..12).map(row).collect();
+        let rows: Vec<&Checkpoint> = rows.iter().collect();
+        assert_eq!(named(&rows[7..]), "generation-10, generation-11 (champion)");
+        let all = named(&rows);
+        assert!(all.starts_with("generation-4, generation-5, "), "{all}");
+        assert!(all.ends_with("generation-10, generation-11 (champion), and 1 older"), "{all}");
+    }
 }

@@ -11,7 +11,7 @@ use ouro_arena::store::{
 };
 use ouro_net::RunId;
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
-use ouro_settings::{Deployment, SETTINGS_FILE, Settings};
+use ouro_settings::{Deployment, SETTINGS_FILE, SettingError, Settings};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -122,13 +122,8 @@ impl Copy {
         target.apply(&mut to);
         WeightsArguments { weights: self.to_weights.clone() }.apply(&mut to);
         from.validate().map_err(Failure::usage)?;
-        to.validate().map_err(|mut error| {
-            // The settings are valid, so it is the flag.
-            if error.key == "deploy.store" {
-                "--to".clone_into(&mut error.key);
-            }
-            Failure::usage(error)
-        })?;
+        // The settings are valid, so the error is that of a flag.
+        to.validate().map_err(|error| Failure::usage(of_flag(error)))?;
         let folder = self.run.join("arena");
         let [source, destination] = [&from, &to].map(StoreConfig::of);
         if self.to.is_some() && source == destination {
@@ -185,6 +180,25 @@ impl Copy {
     }
 }
 
+/// The error of a destination, with its flag instead of the key that the flag replaces.
+fn of_flag(mut error: SettingError) -> SettingError {
+    let (flag, remedy) = match error.key.as_str() {
+        "deploy.store" => ("--to", Some("give redis://HOST:PORT, rediss://HOST:PORT or files")),
+        "deploy.store_name" => ("--to-name", None),
+        "deploy.store_certificate" => ("--to-certificate", None),
+        "deploy.store_key" => ("--to-key", None),
+        "deploy.weights" => {
+            ("--to-weights", Some("give s3://BUCKET/PREFIX, file:///FOLDER or files"))
+        }
+        _ => return error,
+    };
+    if let Some(remedy) = remedy {
+        remedy.clone_into(&mut error.remedy);
+    }
+    flag.clone_into(&mut error.key);
+    error
+}
+
 /// What to do with a key after a copy.
 fn next(key: &str, to_files: bool) -> String {
     if to_files {
@@ -211,11 +225,18 @@ fn copy_weights(
     to: &WeightsConfig,
     folder: &Path,
 ) -> Result<WeightsReport, Failure> {
-    let open = |config: &WeightsConfig| {
-        config.check().map_err(Failure::usage)?;
+    let open = |config: &WeightsConfig, flag: &str| {
+        config.check().map_err(|error| match error {
+            WeightsError::NotBuilt { url } => Failure::usage(format_args!(
+                "this program cannot keep weights in {url}: build it with `--features object-store`, \
+                 or name another place with {flag}"
+            )),
+            error => Failure::usage(error),
+        })?;
         config.open(folder).map_err(Failure::unavailable)
     };
-    let (from, to) = (open(from)?, open(to)?);
+    let from = open(from, "--weights or deploy.weights")?;
+    let to = open(to, "--to-weights")?;
     let files = store::copy_weights(run, from.as_ref(), to.as_ref());
     let files = files.map_err(|error| match error {
         WeightsError::OtherRun { .. } => Failure::usage(error),

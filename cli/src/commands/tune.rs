@@ -12,7 +12,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ouro_game::record::MAX_PLIES;
 use ouro_game::{Game, GameConfig, GameVisitor, Rng};
@@ -23,8 +22,9 @@ use self::path::{Header, Line};
 use self::summary::{Row, Summary};
 use super::build;
 use super::entrants::{self, Engines};
-use super::game_argument;
 use super::match_games::{self, play, schedule};
+use super::numbers::whole;
+use super::{game_argument, record};
 use crate::clock::WallClock;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -53,7 +53,7 @@ const ROWS: u32 = 20;
   ouro tune 'minimax{depth=4}' 'length in 0.0..50.0' 'food in 1.0..60.0' --game '{\"game\":\"battlesnake\",\"snakes\":2}'
   ouro tune 'minimax{ms=20}' 'hungry in 1..100' --iterations 2000 --games 16 --game battlesnake")]
 pub(crate) struct Arguments {
-    /// The player, by name.
+    /// The player, by name (docs/players.md).
     player: String,
     /// What to tune: `NAME in LOW..HIGH`.
     #[arg(required = true, value_name = "OPTION", value_parser = Bounds::parse)]
@@ -63,20 +63,20 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = game_argument::parse)]
     game: Option<GameConfig>,
     /// Steps of the values.
-    #[arg(long, default_value_t = ITERATIONS, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = ITERATIONS, value_parser = whole::<u32>(1..=u32::MAX))]
     iterations: u32,
     /// Games of each iteration, a multiple of the number of seats.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = whole::<usize>(1..=schedule::MAX_GAMES))]
     games: usize,
     /// Size of the last step, as a share of half the difference between the two variants, for each
     /// game that one wins more than the other [default: 2 / √(all games)].
     #[arg(long)]
     rate: Option<f64>,
     /// Fixes every game and every variant.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Plies after which a game is cut short and counts as it stands.
-    #[arg(long, default_value_t = 10_000, value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_PLIES as u64))]
+    #[arg(long, default_value_t = 10_000, value_parser = whole::<usize>(1..=MAX_PLIES))]
     max_plies: usize,
     /// File of the path, one line of JSON for each iteration. The games of the match at the end are
     /// kept in FILE.check; a new path renames that to FILE.check.old.
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     path: PathBuf,
     /// Games of the match between the last values and the first, a multiple of the number of seats; 0: no
     /// match [default: 1000, rounded up to such a multiple].
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>(0..=schedule::MAX_GAMES))]
     check_games: Option<usize>,
 }
 
@@ -97,11 +97,12 @@ pub(crate) fn default_rate(iterations: u32, games: usize) -> f64 {
 /// Tunes the player.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let Arguments { player, iterations, games, seed, max_plies, .. } = arguments;
-    // The default is not checked: it is invalid only with 0 games, and that error must name --games.
+    // The default is always above 0.
     if let Some(rate) = arguments.rate.filter(|rate| !(*rate > 0.0 && rate.is_finite())) {
         return Err(Failure::usage(format_args!("--rate is {rate}; give a number above 0")));
     }
     let rate = arguments.rate.unwrap_or_else(|| default_rate(*iterations, *games));
+    record::check_place(&arguments.path, "--path")?;
     let (game, engines) = entrants::load(std::slice::from_ref(player), arguments.game.clone())?;
     let tuned = Tuned::new(player, &arguments.options).map_err(Failure::usage)?;
     let header = Header {

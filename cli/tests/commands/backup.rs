@@ -109,6 +109,14 @@ fn what_cannot_be_copied_or_restored_is_refused_with_the_remedy() {
     let cluster = Cluster::new();
     cluster.ouro(&["backup", "run", "to"]).assert_refused(66, &["neither a learner nor an arena"]);
     cluster.ouro(&["backup", "none", "to"]).assert_refused(66, &["none/run.toml"]);
+    // A copy in the run would be a part of the run.
+    std::os::unix::fs::symlink(cluster.path("run"), cluster.path("link")).expect("a new link");
+    for to in ["run/sub", "run/arena/weights/x", "./run/../run/new/folder", "link/sub"] {
+        let refused = cluster.ouro(&["backup", "run", to]);
+        refused.assert_refused(64, &[to, "is in the folder of the run run", "outside it"]);
+    }
+    let names = fs::read_dir(cluster.path("run")).expect("a folder");
+    assert_eq!(names.count(), 1, "only the settings are there");
     // A folder without the file that is written last is no backup.
     let refused = cluster.ouro(&["restore", "run", "to"]);
     refused.assert_refused(66, &["run/backup.json is missing", "interrupted"]);

@@ -1,10 +1,26 @@
 //! `ouro check` on a whole run, and on runs with one damaged part.
 
+use std::collections::BTreeMap;
 use std::fs;
-
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::support::small_run::{command, file_in, flip, home, home_with_run, ouro};
+
+/// Every file below a folder with its content.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut contents = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            contents.extend(self::contents(&path));
+        } else {
+            let bytes = fs::read(&path).expect("it can be read");
+            contents.insert(path, bytes);
+        }
+    }
+    contents
+}
 
 #[test]
 fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
@@ -13,7 +29,7 @@ fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
     let check = || ouro(home.path(), &["check", "run"]);
     let whole = check();
     assert_eq!(whole.code, Some(0), "{}{}", whole.stdout, whole.stderr);
-    assert_eq!(whole.stdout.lines().count(), 5, "{}", whole.stdout);
+    assert_eq!(whole.stdout.lines().count(), 6, "{}", whole.stdout);
     assert!(whole.stdout.lines().all(|line| line.contains(" sound ")), "{}", whole.stdout);
 
     for (part, folder, ending) in [
@@ -49,14 +65,34 @@ fn a_whole_run_is_sound_and_each_damaged_part_is_named() {
         ouro(home.path(), &[command, "fresh"]).success();
     }
 
-    let missing = ouro(home.path(), &["check", "nothing"]);
-    assert_eq!(missing.code, Some(66), "{}", missing.stderr);
-    assert!(missing.stderr.contains("nothing: no folder of a run is here"), "{}", missing.stderr);
+    for folder in ["nothing", "run/learner/journal", "small.toml"] {
+        let missing = ouro(home.path(), &["check", folder]);
+        missing.assert_refused(66, &[&format!("{folder}: no run is here; name the folder ")]);
+        assert_eq!(missing.stdout, "");
+    }
+}
+
+#[test]
+fn a_check_reports_an_incomplete_last_entry_and_changes_no_file() {
+    const INCOMPLETE: &[u8] = b"0badc0de 9 {\"half";
+    let home = home_with_run("1s");
+    for log in ["results.log", "games.log"] {
+        let path = home.path().join("run/arena").join(log);
+        let whole = fs::read(&path).expect("it is there");
+        fs::write(path, [&whole[..], INCOMPLETE].concat()).expect("it is written");
+    }
+    let before = contents(home.path());
+    let checked = ouro(home.path(), &["check", "run"]).success();
+    let bytes = INCOMPLETE.len();
+    let said = format!("; an incomplete last entry of {bytes} bytes, which a start cuts off; 1 ");
+    assert!(checked.contains(&said), "{checked}");
+    assert!(contents(home.path()) == before, "a file has changed");
 }
 
 #[test]
 fn a_verdict_is_the_exit_code_also_if_nobody_reads_it() {
     let home = home();
+    fs::create_dir(home.path().join("arena")).expect("it is created");
     for output in [&[][..], &["--json"]] {
         let arguments = [&["check", "."], output].concat();
         let mut check = command(home.path(), &arguments);

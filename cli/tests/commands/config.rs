@@ -63,7 +63,8 @@ fn the_settings_that_results_were_made_with_can_still_be_used() {
 #[test]
 fn every_problem_of_a_file_is_a_line() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let file = "seeed = 1\ndiscount = 3.0\n[actor.search]\nsimulation = 8\n";
+    let file = "seeed = 1\ndiscount = 3.0\n[actor.search]\nsimulation = 8\n[game]\nwidth = -1\n\
+                [actor]\nopening_plies = -3\nswap = \"gamez\"\n";
     std::fs::write(home.path().join("bad.toml"), file).expect("it is written");
     let checked = ouro(home.path(), &["config", "check", "bad.toml"]);
     assert_eq!(checked.code, Some(64));
@@ -73,11 +74,36 @@ fn every_problem_of_a_file_is_a_line() {
         "config bad.toml: `actor.search.simulation` is unknown; \
          did you mean `actor.search.simulations`?",
         "config bad.toml: discount is 3; ",
+        "config bad.toml: game.width is -1; it must be 3 to 25",
+        "config bad.toml: actor.opening_plies is -3; it must be 0 to 2^32 - 1",
+        "config bad.toml: actor.swap is \"gamez\"; did you mean \"games\"?",
     ] {
         assert!(problems.lines().any(|line| line.starts_with(expected)), "{problems}");
     }
-    assert_eq!(problems.lines().count(), 3, "{problems}");
-    assert!(checked.stderr.starts_with("error: config bad.toml has 3 problems"));
+    assert_eq!(problems.lines().count(), 6, "{problems}");
+    assert!(checked.stderr.starts_with("error: config bad.toml has 6 problems"));
+}
+
+#[test]
+fn a_run_file_that_lost_its_content_or_a_table_is_refused() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let path = home.path().join("run.toml");
+    let printed = ouro(home.path(), &["config", "print", "tictactoe"]).success();
+    let (_, complete) = printed.split_once('\n').expect("the first line is the preset");
+    let (cut, _) = complete.split_once("[replay]").expect("it has the table");
+    for (text, expected) in [
+        ("", "run.toml: it has no keys; put its content back, or name a preset"),
+        (cut, "run.toml: replay is missing; put it back, or name a preset"),
+        ("[train]\nlearning_rate = 0.001\n", "run.toml: game is missing; put it back"),
+    ] {
+        std::fs::write(&path, text).expect("it is written");
+        let print = ouro(home.path(), &["config", "print", "run.toml"]);
+        print.assert_refused(64, &[expected, "preset = \"duel-7x7\""]);
+        let checked = ouro(home.path(), &["config", "check", "run.toml"]);
+        assert_eq!(checked.code, Some(64), "{text}");
+        let said = checked.stdout + &checked.stderr;
+        assert!(said.contains(expected) && !said.contains("REINFORCE"), "{said}");
+    }
 }
 
 #[test]
@@ -90,6 +116,7 @@ fn files_that_are_none_have_codes_of_their_own() {
         (["config", "print", "chess"], 66, "presets are duel-7x7, duel"),
         (["config", "explain", "train.lerning_rate"], 64, "did you mean train.learning_rate?"),
         (["config", "explain", "momentum"], 64, "did you mean train.optimizer.momentum?"),
+        (["config", "explain", "foo"], 64, "no key of a run; `ouro config explain` lists all"),
     ] {
         let output = ouro(home.path(), &arguments);
         let error = output.stderr;
@@ -136,6 +163,8 @@ fn a_key_is_explained_with_its_type_range_default_and_presets() {
     let swap = explain("actor.swap");
     assert_eq!(swap[0]["choices"].as_array().map(Vec::len), Some(2), "{swap}");
     assert!(explain("arena.gate")[0]["keys"].to_string().contains("threshold"));
+    let constant = explain("actor.search.temperature.constant");
+    assert_eq!(constant[0]["choices"].as_array().map(Vec::len), Some(0), "{constant}");
 
     let shown = ouro(home.path(), &["config", "explain", "actor.search.simulations"]);
     let shown = shown.stdout;

@@ -1,11 +1,14 @@
 //! The commands in the documentation exist: every subcommand and every flag is in the program's help.
 //!
-//! Console blocks and code spans of all pages are read. Values are not checked.
+//! Console blocks and code spans of all pages are read. Values are not checked. The page of the players has
+//! every option that their parser knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use ouro_players::registry::KNOWN;
 
 use crate::support::programs::programs;
 
@@ -165,4 +168,52 @@ fn a_command_or_a_flag_that_is_not_there_is_found() {
     assert_eq!(problem("ouro token make x").unwrap(), "ouro token has no command make");
     assert_eq!(problem("ouro check x --stor=y").unwrap(), "ouro check has no flag --stor");
     assert!(calls("docker compose up -d").is_empty() && calls("ouro-zoo x").is_empty());
+}
+
+/// The code spans of a text.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The rows about the options of each player in the page of the players.
+fn documented_options() -> BTreeMap<String, BTreeMap<String, String>> {
+    let page = fs::read_to_string("../docs/players.md").expect("text");
+    let mut players: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for section in page.split("\n## ").skip(1) {
+        let (heading, text) = section.split_once('\n').expect("a heading");
+        for player in spans(heading) {
+            let options = players.entry(player.to_owned()).or_default();
+            for row in text.lines().filter(|line| line.starts_with("| `")) {
+                if row.contains("`minimax` only") && player != "minimax" {
+                    continue;
+                }
+                for span in spans(row.split('|').nth(1).expect("a cell")) {
+                    let option = span.split('=').next().expect("a name");
+                    options.entry(option.to_owned()).or_default().push_str(row);
+                }
+            }
+        }
+    }
+    players
+}
+
+#[test]
+fn every_option_of_every_player_is_documented_with_the_defaults_that_can_be_tuned() {
+    let mut documented = documented_options();
+    for player in KNOWN {
+        let rows = documented.remove(player.name).expect(player.name);
+        let found: BTreeSet<&str> = rows.keys().map(String::as_str).collect();
+        let known: BTreeSet<&str> = player.options.iter().copied().collect();
+        assert_eq!(found, known, "{}", player.name);
+        for (option, default) in player.defaults {
+            let row = &rows[*option];
+            assert!(row.contains(&format!("| {default} |")), "{option} has another default: {row}");
+        }
+    }
+    // The player of `ouro match` alone.
+    let http = documented.remove("http").expect("it is a player too");
+    assert_eq!(http.keys().collect::<Vec<_>>(), ["ms", "url"]);
+    assert!(documented.is_empty(), "no such players: {documented:?}");
+    let readme = fs::read_to_string("../README.md").expect("text");
+    assert!(readme.contains("(docs/players.md)"), "the README links to the page");
 }

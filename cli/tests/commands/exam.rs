@@ -54,6 +54,13 @@ fn a_search_without_a_network_needs_no_file() {
 }
 
 #[test]
+fn a_player_that_cannot_be_examined_is_named_before_the_game_is_asked_for() {
+    exam(&["mtcs{sims=8}"]).assert_refused(64, &["did you mean mcts? known are random, "]);
+    let snake = ["http{url=http://127.0.0.1:1}", "--game", "tic_tac_toe"];
+    exam(&snake).assert_refused(64, &["only `ouro match` asks a snake elsewhere"]);
+}
+
+#[test]
 fn a_game_without_known_perfect_play_is_refused_in_one_line() {
     let refused = exam(&["greedy", "--game", "battlesnake"]);
     assert_eq!(refused.code, Some(64));

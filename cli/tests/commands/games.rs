@@ -49,9 +49,73 @@ fn what_record_writes_show_prints_ply_by_ply() {
             assert!(text.starts_with(&format!("ply 0 of {}\n", plies - 1)), "{text}");
             assert_eq!(text.matches("ply ").count(), plies);
             let one = ouro(&["show", &file, "--step", "1"]).success();
-            assert!(one.starts_with(&format!("ply 1 of {}: player 0 ", plies - 1)), "{one}");
-            assert!(text.contains(&one));
+            let mover = match game {
+                "tic_tac_toe" | "connect_four" => "X ",
+                "battlesnake" | "snakgame" => "A ",
+                _ => "",
+            };
+            assert!(one.starts_with(&format!("ply 1 of {}: {mover}", plies - 1)), "{one}");
+            assert!(text.contains(&one) && !text.contains("player"), "{text}");
         }
+    }
+}
+
+#[test]
+fn a_record_is_shown_from_standard_input_and_players_have_the_letters_of_the_board() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "game.json");
+    let duel = r#"{"game":"battlesnake","snakes":2,"width":7,"height":7}"#;
+    ouro(&["record", duel, "--out", &file]).success();
+    let from_file = ouro(&["show", &file, "--all"]).success();
+    let mut show = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    show.args(["show", "-"]).stdin(std::fs::File::open(&file).expect("it is there"));
+    assert_eq!(run(&mut show).success(), from_file);
+    let first = from_file.lines().find(|line| line.starts_with("ply 1 of ")).expect("a ply");
+    let (_, moves) = first.split_once(": ").expect("moves");
+    let movers: Vec<&str> = moves.split(", ").filter_map(|one| one.split(' ').next()).collect();
+    assert_eq!(movers, ["A", "B"], "{first}");
+    let end = from_file.lines().find(|line| line.starts_with("over: ")).expect("an end");
+    assert!(end.starts_with("over: A ") && end.contains(", B "), "{end}");
+
+    let mut show = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    show.args(["show", "-"]).stdin(std::process::Stdio::null());
+    run(&mut show).assert_refused(65, &["standard input: record is not readable"]);
+}
+
+#[test]
+fn a_record_replaces_a_record_and_no_other_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, notes) = (path(folder.path(), "game.json"), path(folder.path(), "notes.md"));
+    for seed in ["1", "2"] {
+        ouro(&["record", "tic_tac_toe", "--seed", seed, "--out", &file]).success();
+    }
+    std::fs::write(&notes, "# Notes\n").expect("written");
+    fails(&["record", "tic_tac_toe", "--out", &notes], 64, "notes.md is not a record of a game");
+    assert_eq!(std::fs::read_to_string(&notes).expect("it is still there"), "# Notes\n");
+    let here = path(folder.path(), "");
+    fails(&["record", "tic_tac_toe", "--out", &here], 74, "it is a folder; name a file with --out");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_standard_output_without_space_is_named() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut games = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    let ended = run(games.arg("games").stdout(full));
+    ended.assert_refused(74, &["error: cannot write to standard output: No space left"]);
+}
+
+#[test]
+fn lists_are_shown_as_they_are_written() {
+    for (verb, expected) in [
+        ("maze-dash", "[default: 5,6,10,15,20,30,50]"),
+        ("snakgame", "[default: 250,550]"),
+        ("learner", "[default: small,medium]"),
+        ("gpu", "[default: 256,1024,4096]"),
+        ("ingest", "[default: duel-7x7,connect4]"),
+    ] {
+        let help = ouro(&["bench", verb, "--help"]).success();
+        assert!(help.contains(expected) && help.contains("separated by commas"), "{help}");
     }
 }
 
@@ -72,7 +136,12 @@ fn wrong_arguments_and_damaged_records_say_what_is_wrong() {
     fails(&["bench", "ingest", "--replay-threads", "0"], 64, "--replay-threads");
     fails(&["show", &path(folder.path(), "none.json")], 66, "none.json");
     let nowhere = path(folder.path(), "none/game.json");
-    fails(&["record", "tic_tac_toe", "--out", &nowhere], 74, "name another file with --out");
+    fails(
+        &["record", "tic_tac_toe", "--out", &nowhere],
+        74,
+        "none; make it or name another file with --out",
+    );
+    fails(&["record", "tic_tac_toe", "--seed", "-1"], 64, "it is a whole number 0 to 18446744");
 
     let file = path(folder.path(), "game.json");
     let record = ouro(&["record", "tic_tac_toe"]).success();

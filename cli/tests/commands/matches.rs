@@ -187,7 +187,13 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         (&["match", "random", "random", "--game", "tic_tac_toe", "--games", "3"], 64, "even"),
         (&["match", "random", "random", "--game", "battlesnake", "--games", "2"], 64, "4 seats"),
         (&["match", "random", "--game", "tic_tac_toe"], 64, "at least two"),
-        (&["match", "random", "random", "--max-plies", "0"], 64, "0 is not in 1..=1048576"),
+        (
+            &["match", "random", "random", "--max-plies", "0"],
+            64,
+            "it is a whole number 1 to 1048576",
+        ),
+        (&["match", "random", "random", "--games", "-2"], 64, "it is a whole number 1 to 10000000"),
+        (&["match", "random", "random", "--seed", "-1"], 64, "it is a whole number 0 to 18446744"),
         (&["match", "net{weights=none.safetensors}", "random"], 66, "none.safetensors"),
         (&["match", "net{weights=Cargo.toml}", "random"], 65, "Cargo.toml"),
         (&["match", "net{weights=gone}", "random"], 66, "gone: no weights are there; name a file"),
@@ -197,6 +203,18 @@ fn what_cannot_be_played_is_refused_in_one_line() {
         assert_eq!(output.code, Some(code), "{arguments:?}: {error}");
         assert!(error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn an_unknown_player_gets_the_nearest_name_and_where_the_options_are() {
+    // With and without a game, since the name is wrong anyway.
+    for game in [&[][..], &["--game", "tic_tac_toe"]] {
+        let refused = ouro(&[&["match", "randm", "greedy"], game].concat());
+        let parts = ["player \"randm\" is unknown; did you mean random? known are random, "];
+        refused.assert_refused(64, &parts);
+        assert!(refused.stderr.contains(", http; docs/players.md"), "{}", refused.stderr);
+        assert!(refused.stderr.len() < 220, "{}", refused.stderr);
     }
 }
 
@@ -303,6 +321,83 @@ fn weights_of_another_game_are_refused_with_both_sides_named() {
         assert_eq!(output.code, Some(64), "{error}");
         assert!(error.contains("tic_tac_toe") && error.contains("connect_four"), "{error}");
     }
+    ouro(&["match", tic, four, "--games", "2"]).assert_refused(
+        64,
+        &["was trained for another game than ", "game connect_four instead of tic_tac_toe; name"],
+    );
+}
+
+#[test]
+fn weights_for_another_board_are_refused_with_the_settings_that_differ() {
+    let weights = concat!(env!("CARGO_MANIFEST_DIR"), "/../checkpoints/duel-7x7.safetensors");
+    let player = format!("net{{weights={weights}}}");
+    let game = r#"{"game":"battlesnake","snakes":2}"#;
+    let refused = ouro(&["match", &player, "greedy", "--game", game, "--games", "2"]);
+    let differences = "draw -1.0 instead of 0.0, height 7 instead of 11, width 7 instead of 11; ";
+    refused.assert_refused(
+        64,
+        &[
+            "duel-7x7.safetensors was trained for another game than --game: ",
+            differences,
+            "; leave --game out or give the game of the weights",
+        ],
+    );
+    let length = refused.stderr.len() - weights.len();
+    assert!(length < 250, "{}", refused.stderr);
+}
+
+#[test]
+fn a_record_replaces_no_other_file_and_results_need_a_folder() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let play = |option: &str, path: &str| ouro(&[&RANDOM_DUEL[..], &[option, path]].concat());
+    let mine = path("notes.md");
+    fs::write(&mine, "# Notes\n").expect("it is written");
+    play("--record", &mine).assert_refused(64, &["notes.md is not a record", "--record"]);
+    assert_eq!(fs::read_to_string(&mine).expect("it is still there"), "# Notes\n");
+    let record = path("game.json");
+    for _ in 0..2 {
+        play("--record", &record).success();
+    }
+    play("--save", &path("none/x")).assert_refused(74, &["there is no folder", "none", "--save"]);
+    play("--save", &path("")).assert_refused(74, &["it is a folder", "--save"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_match_with_its_number_of_games_and_the_file_that_keeps_them() {
+    use std::time::{Duration, Instant};
+
+    use ouro_testkit::process::Process;
+
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let save = folder.path().join("match.jsonl");
+    let player = "minimax{ms=5}";
+    let game = r#"{"game":"battlesnake","width":7,"height":7,"snakes":2}"#;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args(["match", player, player, "--game", game, "--games", "1000", "--threads", "1"]);
+    let mut process = Process::start_piped(command.arg("--save").arg(&save));
+    // The settings of the match, and at least one game.
+    let has_game = || fs::read_to_string(&save).is_ok_and(|text| text.lines().count() > 1);
+    let start = Instant::now();
+    while !has_game() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the match does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    process.signal("-INT");
+    let ended = process.end_within(Duration::from_secs(60));
+    ended.assert_refused(
+        130,
+        &["interrupted after ", " of 1000 games; they are in ", "match.jsonl", "continues"],
+    );
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn a_report_of_one_game_uses_the_singular() {
+    let text = ouro(&["match", "random", "--game", "snake", "--games", "1", "--max-plies", "9"]);
+    let text = text.success();
+    assert!(text.starts_with("1 game of snake (1 distinct, "), "{text}");
 }
 
 #[test]

@@ -94,7 +94,12 @@ fn settings_that_do_not_belong_to_a_run_are_refused() {
     type Case<'a> = (&'a str, &'a str, i32, &'a [&'a str]);
     let cases: [Case; 7] = [
         ("seed = 1", "seed = 2", 64, &["run run is one of", "put that back", "--run"]),
-        ("hidden = 8", "hidden = 9", 64, &["another network", "run/run.toml", "--run"]),
+        (
+            "hidden = 8",
+            "hidden = 9",
+            64,
+            &["another network, net.hidden = 8, than run/run.toml says, net.hidden = 9;", "--run"],
+        ),
         (
             "game = \"tic_tac_toe\"",
             "game = \"connect_four\"",
@@ -102,7 +107,7 @@ fn settings_that_do_not_belong_to_a_run_are_refused() {
             &["tic_tac_toe", "connect_four", "--run"],
         ),
         ("seed = 1", "sead = 1", 64, &["run.toml", "`sead` is unknown", "did you mean `seed`?"]),
-        ("seed = 1", "seed = -1", 64, &["run.toml", "`seed`", "-1"]),
+        ("seed = 1", "seed = -1", 64, &["run.toml: seed is -1; it must be at least 0"]),
         ("generation_steps = ", "generation_steps = 0 # ", 64, &["generation_steps is 0"]),
         ("seed = 1", "seed 1", 64, &["run.toml", "is not TOML", "line "]),
     ];
@@ -111,6 +116,14 @@ fn settings_that_do_not_belong_to_a_run_are_refused() {
         edit(home.path(), from, to);
         train(home.path(), &["--run", "run", "--for", "1s"]).assert_refused(code, expected);
     }
+}
+
+#[test]
+fn a_run_with_an_emptied_settings_file_does_not_continue_with_other_settings() {
+    let home = home_with_states();
+    fs::write(home.path().join("run/run.toml"), "").expect("it is written");
+    let output = train(home.path(), &["--run", "run", "--for", "1s"]);
+    output.assert_refused(64, &["run/run.toml: it has no keys; put its content back"]);
 }
 
 #[test]
@@ -232,6 +245,78 @@ fn a_value_that_is_not_text_is_named_by_the_option_of_its_subcommand() {
     // `--path` is a path here, but text in `ouro serve`.
     let ended = run(command.arg("--path").arg(broken).arg("--game").arg(broken));
     ended.assert_refused(64, &["not UTF-8 text: --game; "]);
+}
+
+#[test]
+fn a_copy_is_refused_in_terms_of_its_flags() {
+    let home = home_with_states();
+    let copy =
+        |arguments: &[&str]| ouro(home.path(), &[&["store", "copy", "run"], arguments].concat());
+    let redis = "give redis://HOST:PORT, rediss://HOST:PORT or files";
+    copy(&["--to", "foo"]).assert_refused(64, &[&format!("--to is \"foo\"; {redis}")]);
+    let secret = copy(&["--to", "http://user:secret@host"]);
+    secret.assert_refused(64, &[&format!("--to is \"…@host\"; {redis}")]);
+    let objects = "--to-weights is \"s3:/b\"; give s3://BUCKET/PREFIX, file:///FOLDER or files";
+    copy(&["--to-weights", "s3:/b"]).assert_refused(64, &[objects]);
+    if cfg!(not(feature = "object-store")) {
+        let remedy = "or name another place with --to-weights";
+        copy(&["--to-weights", "file:///srv/weights"]).assert_refused(64, &[remedy]);
+    }
+}
+
+#[test]
+#[cfg(not(feature = "otlp"))]
+fn a_program_without_traces_names_the_flag_and_the_key() {
+    let home = small_run::home();
+    let start = ["--run", "run", "--config", "small.toml", "--otlp", "http://127.0.0.1:1"];
+    let refused = train(home.path(), &start);
+    refused.assert_refused(64, &["`--features otlp`, or leave out --otlp and deploy.otlp"]);
+}
+
+#[test]
+fn a_game_on_the_command_line_is_refused_by_key() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    for (game, expected) in [
+        (r#"{"game":"battlesnake","width":-1}"#, "width is -1; it must be 3 to 25"),
+        (
+            r#"{"game":"battlesnake","snakes":"two"}"#,
+            "snakes is \"two\"; it must be a whole number, 1 to 16",
+        ),
+        (r#"{"game":"battlesnake","snaks":2}"#, "did you mean `snakes`?"),
+        (r#"{"game":"battlesnake","#, "EOF"),
+    ] {
+        let output = ouro(home.path(), &["match", "random", "random", "--game", game]);
+        output.assert_refused(64, &["--game", expected]);
+    }
+}
+
+#[test]
+fn the_variable_of_a_flag_is_true_or_false() {
+    let home = small_run::home();
+    let start = |value: &str| {
+        let run = ["train", "--run", "run", "--config", "small.toml", "--for", "1ms"];
+        let ports = ["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off"];
+        let mut command = small_run::command(home.path(), &[&run[..], &ports].concat());
+        command.args(["--device", "cpu"]).env("OURO_INSECURE", value).output().expect("it starts")
+    };
+    assert_eq!(start("yes").status.code(), Some(0));
+    let refused = start("maybe");
+    assert_eq!(refused.status.code(), Some(64));
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(error.contains("--insecure") && error.contains("write true or false"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_without_a_value_count_as_not_set() {
+    let home = small_run::home();
+    let start = ["train", "--run", "run", "--config", "small.toml", "--for", "1ms"];
+    let ports = ["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off"];
+    let mut command = small_run::command(home.path(), &[&start[..], &ports].concat());
+    for variable in ["OURO_STORE", "OURO_INSECURE", "OURO_THREADS", "OURO_CACHE", "OURO_METRICS"] {
+        command.env(variable, "");
+    }
+    run(command.args(["--device", "cpu"])).success();
 }
 
 #[cfg(unix)]

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::small_run::{self, flip, ouro};
 use ouro_arena::store::{EmbeddedStore, LogEntry, Store};
-use ouro_proto::CheckpointStatus;
+use ouro_proto::{Checkpoint, CheckpointStatus};
 use ouro_testkit::process::{Ended, Process};
 
 /// A folder with a run that has promoted checkpoints.
@@ -214,6 +214,73 @@ fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
         &|entry| matches!(entry, LogEntry::CheckpointRestored { generation: other, .. } if *other == generation),
     );
     assert!(aside < restored);
+}
+
+/// The newest member of the pool that is not the newest checkpoint: the newest weights are needed even if
+/// they are set aside. Continues the run until there is one, since a loaded machine promotes late.
+fn older_member(home: &Path) -> Checkpoint {
+    let is_member = |row: &&Checkpoint| {
+        matches!(row.status, CheckpointStatus::Champion | CheckpointStatus::Pool)
+    };
+    for _ in 0..10 {
+        let rows = {
+            let store = EmbeddedStore::open(&home.join("run/arena")).expect("nobody else has it");
+            store.checkpoints().expect("it can be read")
+        };
+        if let Some(member) = rows.iter().rev().skip(1).find(is_member) {
+            return member.clone();
+        }
+        train(home, "2s").success();
+    }
+    panic!("ten runs have no member besides the newest checkpoint");
+}
+
+#[test]
+fn lost_weights_are_named_and_copies_that_are_put_back_or_a_start_make_the_run_sound() {
+    let home = home_with_run();
+    let arena = home.path().join("run/arena");
+    let store = || EmbeddedStore::open(&arena).expect("nobody else has it");
+    let member = older_member(home.path());
+    let generation = member.generation;
+    let file = arena.join(format!("weights/{}.safetensors", member.hash));
+    let copy = fs::read(&file).expect("it is there");
+    fs::remove_file(&file).expect("it is there");
+
+    let check = || ouro(home.path(), &["check", "run"]);
+    let lost = check();
+    assert_eq!(lost.code, Some(1), "{}", lost.stdout);
+    assert!(lost.stdout.contains(&format!("the weights of {generation}")), "{}", lost.stdout);
+    assert!(lost.stdout.contains(" are not in run/arena/weights; put copies there"));
+    if member.status == CheckpointStatus::Champion {
+        let said = format!("champion  NOT SOUND  {generation}: run/arena/weights/");
+        assert!(lost.stdout.contains(&said), "{}", lost.stdout);
+    }
+    let repaired = ouro(home.path(), &["repair", "run"]).success();
+    let said = repaired.lines().find(|line| line.starts_with("weights   usable"));
+    let said = said.expect("a line about weights");
+    assert!(said.contains(&format!("those of {generation}")), "{said}");
+    assert!(said.contains("cannot be repaired: a start gets back those"), "{said}");
+
+    // As the start of an arena records it.
+    assert!(store().set_aside(generation, "it is lost", 1.0).expect("a member of the pool"));
+    let aside = check().success();
+    let said = format!("set aside without weights: {generation}; a copy in run/arena/weights");
+    assert!(aside.contains(&said), "{aside}");
+    fs::write(&file, copy).expect("it is written");
+    train(home.path(), "1s").success();
+    assert!(!check().success().contains("set aside"), "the member is back");
+
+    // Without any copy, a start gets back the newest weights, and records other members as lost once it
+    // needs them. Its actor needs all of them; on a loaded machine a start may end before that.
+    fs::remove_dir_all(arena.join("weights")).expect("it is there");
+    assert_eq!(check().code, Some(1));
+    assert!(!arena.join("weights").exists(), "a check creates nothing");
+    let mut starts = 0..15;
+    let is_sound_again = starts.any(|_| {
+        train(home.path(), "1s").success();
+        check().code == Some(0)
+    });
+    assert!(is_sound_again, "{}", check().stdout);
 }
 
 /// Starts a Redis server that loses nothing, with a password.

@@ -363,6 +363,12 @@ fn a_match_refuses_a_url_without_a_snake() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
     command.args(["match", &snake, "random", "--game", "tic_tac_toe"]);
     ouro_testkit::process::run(&mut command).assert_refused(64, &["battlesnake"]);
+    // Another path of a running server.
+    let elsewhere = format!("http{{url=http://{}/foo}}", server.address);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args(["match", &elsewhere, "greedy", "--game", "battlesnake", "--games", "4"]);
+    let refused = ouro_testkit::process::run(&mut command);
+    refused.assert_refused(69, &["/foo}", "no snake: status 404; check the path of the URL"]);
 }
 
 /// A request for a move of a snake in a duel, with a timeout in milliseconds.
@@ -455,7 +461,9 @@ fn a_wrong_command_line_is_one_line() {
         command.current_dir(repository).arg("serve").args(arguments);
         ouro_testkit::process::run(&mut command).assert_refused(64, parts);
     };
-    refused(&["nobody"], &["nobody", "minimax{depth=TURNS}"]);
+    refused(&["nobody"], &["player \"nobody\" is unknown; known are random, "]);
+    refused(&["gredy"], &["did you mean greedy?", "snakgame; docs/players.md"]);
+    refused(&["http{url=http://127.0.0.1:1}"], &["http{url=", "only `ouro match` asks a snake"]);
     refused(&["perfect"], &["perfect", "connect_four"]);
     refused(&["net{weights=included:best}"], &["included:best", "included:duel-minimax"]);
     refused(&["mcts{sims=0}"], &["sims", "1 to"]);
@@ -466,7 +474,10 @@ fn a_wrong_command_line_is_one_line() {
         &["connect_four", "name weights of battlesnake"],
     );
     refused(&["--color", "green"], &["green", "six hexadecimal digits"]);
-    refused(&["--listen", "here"], &["here", "--listen"]);
+    for address in ["here", "127.0.0.1", "localhost:8133", ":8000"] {
+        refused(&["--listen", address], &[address, "--listen", "such as 127.0.0.1:8000"]);
+    }
+    refused(&["--margin", "1.5"], &["--margin", "it is a whole number 0 to 5000"]);
     refused(&["--path", "secret"], &["secret", "a path is / or /NAME"]);
     refused(&["--path", "/{snake}"], &["/{snake}", "a path is / or /NAME"]);
     refused(&["--snakes", "0"], &["0", "1 to 256"]);

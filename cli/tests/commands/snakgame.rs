@@ -103,6 +103,16 @@ fn the_bench_compares_strategies_with_the_editorial_on_the_same_seeds() {
 }
 
 #[test]
+fn the_bench_shows_scores_of_small_boards_in_points() {
+    let arguments = ["bench", "snakgame", "chef", "--sides", "20", "--seeds", "2"];
+    let text = run(Command::new(env!("CARGO_BIN_EXE_ouro")).args(arguments)).success();
+    let row = text.lines().find(|line| line.starts_with("chef ")).expect("a row");
+    let score: f64 = row.split_whitespace().nth(2).and_then(|one| one.parse().ok()).expect(row);
+    assert!(score >= 10.0 && !row.contains("(-"), "{text}");
+    assert!(text.lines().next().is_some_and(|line| line.ends_with(", 2 seeds")), "{text}");
+}
+
+#[test]
 fn every_fault_of_a_program_is_named_and_costs_the_whole_score() {
     let faults = [
         ("echo NEW 0 0; cat >/dev/null", "illegal_move", "turn 1: illegal move \"NEW 0 0\""),
@@ -143,7 +153,7 @@ fn bad_arguments_are_refused_in_one_line() {
     };
     judge(&["--", "/no/such/program"]).assert_refused(66, &["/no/such/program", "check the path"]);
     judge(&["--rows", "5", "--columns", "5", "--", "true"])
-        .assert_refused(64, &["the board is 5x5"]);
+        .assert_refused(64, &["--rows", "it is a whole number 10 to 600"]);
     judge(&["--record", "/no/such/folder/game.json", "--", "true"])
         .assert_refused(74, &["there is no folder /no/such/folder", "--record"]);
     judge(&[]).assert_refused(64, &["COMMAND"]);

@@ -36,6 +36,53 @@ fn a_board_without_a_solution_is_proven_to_have_none() {
 }
 
 #[test]
+fn a_board_in_two_parts_has_no_solution_and_says_why() {
+    let reason = "1 of the free cells cannot be reached";
+    for (board, size) in [("S.#\n##.\n", "3x2"), ("X.X\n.#.\n", "3x2"), ("S.#.\n", "4x1")] {
+        for method in ["search", "backtracking", "sat", "mcts"] {
+            let proven = solve(board, &["--method", method]);
+            assert_eq!((proven.code, proven.stderr.as_str()), (Some(1), ""), "{board}");
+            let expected = format!("no solution: {size}, 3 free cells, ");
+            assert!(proven.stdout.starts_with(&expected), "{}", proven.stdout);
+        }
+    }
+    let text = solve("S.#\n##.\n", &[]).stdout;
+    assert_eq!(text, format!("no solution: 3x2, 3 free cells, 3 obstacles; {reason}\n"));
+    let report: Value =
+        serde_json::from_str(&solve("S.#\n##.\n", &["--json"]).stdout).expect("JSON");
+    assert_eq!((&report["answer"], &report["reason"]), (&"no solution".into(), &reason.into()));
+    assert_eq!((&report["width"], &report["obstacles"]), (&3.into(), &3.into()));
+    let checked = solve("S.#\n##.\n", &["--check", "x=0&y=0&path=R"]);
+    assert_eq!(checked.code, Some(1), "{}", checked.stderr);
+    assert!(checked.stdout.starts_with("not solved: ") && checked.stdout.contains(reason));
+}
+
+#[test]
+fn one_thread_and_one_seed_give_one_answer() {
+    let board = "S...\n.##.\n....\n";
+    let answer = || solve(board, &["--threads", "1", "--seed", "1"]).success();
+    let first = answer();
+    let (solution, _) = first.split_once('\n').expect("two lines");
+    for _ in 0..4 {
+        assert!(answer().starts_with(solution), "{first}");
+    }
+    // The example of the documentation.
+    assert_eq!(solution, "x=0&y=0&path=RDLU");
+    assert!(first.contains("10 free cells, 2 obstacles; 1 decision in "), "{first}");
+}
+
+#[test]
+fn several_boards_are_refused_with_their_number() {
+    for format in [&[][..], &["--format", "line"], &["--json"]] {
+        let two = generate(&[&["5", "5", "--boards", "2"], format].concat()).success();
+        solve(&two, &[]).assert_refused(65, &["2 boards are here", "pass each on its own"]);
+    }
+    let mut from_input = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    from_input.args(["solve", "-"]).stdin(std::process::Stdio::null());
+    run(&mut from_input).assert_refused(65, &["standard input: ", "the text is empty"]);
+}
+
+#[test]
 fn every_method_finds_a_solution_and_a_proof() {
     for method in ["search", "backtracking", "sat", "mcts"] {
         for (board, code) in [("S...\n.##.\n....\n", 0), ("S.#\n...\n#..\n..#\n", 1)] {
@@ -89,7 +136,6 @@ fn bad_boards_are_refused_in_one_line() {
     let cases = [
         ("", "the text is empty"),
         ("###\n###\n", "no free cell"),
-        ("S.#.\n", "1 of 3 free cells cannot be reached"),
         ("0 5\n", "the board is 5x0"),
         (wide, "the board is 10000x10000"),
         ("hello\nworld\n", "cells are '.', '#', 'X', 'S'"),
@@ -123,6 +169,17 @@ fn generated_boards_have_their_obstacles_and_the_printed_solution() {
 }
 
 #[test]
+fn a_blank_line_is_between_boards_in_rows() {
+    let of = |more: &[&str]| generate(&[&["5", "4"], more].concat()).success();
+    for more in [&[][..], &["--solution"]] {
+        let two = of(&[&["--boards", "2"], more].concat());
+        let single = ["1", "2"].map(|seed| of(&[&["--seed", seed], more].concat()));
+        assert_eq!(two, single.join("\n"));
+        assert_eq!(two.split("\n\n").count(), 2, "{two}");
+    }
+}
+
+#[test]
 fn the_formats_are_one_board_and_a_seed_follows_the_other() {
     let of = |arguments: &[&str]| generate(&[&["6", "6", "--style", "hard"], arguments].concat());
     let rows = of(&[]).success();
@@ -138,9 +195,12 @@ fn the_formats_are_one_board_and_a_seed_follows_the_other() {
 
 #[test]
 fn boards_that_cannot_be_generated_are_refused() {
-    generate(&["0", "5"]).assert_refused(64, &["0x5"]);
-    generate(&["10000", "10000"]).assert_refused(64, &["10000x10000"]);
-    generate(&["18446744073709551615", "2"]).assert_refused(64, &["sides are 1 to 1000"]);
+    for (width, height, named) in
+        [("0", "5", "<WIDTH>"), ("4", "-1", "<HEIGHT>"), ("18446744073709551615", "2", "<WIDTH>")]
+    {
+        let parts = [named, "it is a whole number 1 to 1000"];
+        generate(&[width, height]).assert_refused(64, &parts);
+    }
     generate(&["3", "3", "--obstacles", "9"]).assert_refused(64, &["9 obstacles"]);
     generate(&["3", "3", "--style", "odd"]).assert_refused(64, &["known are plain, standard"]);
 }

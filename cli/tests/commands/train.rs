@@ -32,7 +32,10 @@ fn start(home: &Path) -> Trainer {
 fn ctrl_c_drains_and_says_how_to_go_on() {
     let home = home_with_settings();
     let mut trainer = start(home.path());
-    let progress = trainer.wait_for("progress");
+    let mut progress = trainer.wait_for("progress");
+    while progress["step"] == 0 || progress["loss"].is_null() {
+        progress = trainer.wait_for("progress");
+    }
     for key in ["generation", "step", "games_per_second", "moves_per_second", "loss", "pool"] {
         assert!(progress[key].is_number(), "{key}: {progress}");
     }
@@ -56,6 +59,36 @@ fn ctrl_c_drains_and_says_how_to_go_on() {
     for event in ["start", "draining", "end"] {
         assert_eq!(names.iter().filter(|&name| name == event).count(), 2, "{event}");
     }
+}
+
+#[test]
+fn the_end_of_a_run_and_a_check_name_the_weights_of_the_champion() {
+    let home = small_run::home();
+    let mut arguments = vec!["--run", "run", "--for", "2s", "--config", "small.toml"];
+    let mut end = Value::Null;
+    // On a loaded machine, two seconds may not be enough for a promotion.
+    for _ in 0..10 {
+        let events = small_run::train(home.path(), &arguments).success();
+        end = serde_json::from_str(events.lines().last().expect("events")).expect("JSON");
+        if !end["champion"].is_null() {
+            break;
+        }
+        // A resumed run has its settings.
+        arguments.truncate(4);
+    }
+    let champion = &end["champion"];
+    let weights = champion["weights"].as_str().expect("a run promotes");
+    assert!(weights.starts_with("run/arena/weights/"), "{weights}");
+    let generation = champion["generation"].as_u64().expect("a number");
+    let bytes = std::fs::read(home.path().join(weights)).expect("the file is there");
+    let read = ouro_net::Weights::from_safetensors(&bytes).expect("weights");
+    assert_eq!(u64::from(read.meta().generation.0), generation);
+    let checked = small_run::ouro(home.path(), &["check", "run"]).success();
+    let line = format!("champion  sound      generation-{generation}: {weights}\n");
+    assert!(checked.ends_with(&line), "{checked}");
+    let player = "net{weights=run}";
+    let refused = small_run::ouro(home.path(), &["match", player, "random"]);
+    refused.assert_refused(74, &["run: it is the folder of a run", "`ouro check run` shows"]);
 }
 
 #[cfg(unix)]

@@ -144,8 +144,11 @@ fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
     tune(&fresh, &["--rate", "0"]).assert_refused(64, &["--rate is 0", "above 0"]);
     for (arguments, parts) in [
         (&["lead in 0..20", "--games", "3"][..], ["--games is 3", "even"]),
-        (&["lead in 0..20", "--games", "0"], ["--games is 0", "even"]),
-        (&["lead in 0..20", "--max-plies", "0"], ["--max-plies", "0 is not in 1..=1048576"]),
+        (&["lead in 0..20", "--games", "0"], ["--games", "it is a whole number 1 to 10000000"]),
+        (
+            &["lead in 0..20", "--max-plies", "0"],
+            ["--max-plies", "it is a whole number 1 to 1048576"],
+        ),
         (
             &["lead in 0..20", "--iterations", "1", "--check-games", "3"],
             ["--check-games is 3", "even"],
@@ -159,6 +162,8 @@ fn what_cannot_be_tuned_is_refused_in_one_line_and_changes_no_file() {
         start(&fresh, arguments).assert_refused(64, &parts);
     }
     assert!(!fresh.exists());
+    let nowhere = folder.path().join("none/tune.jsonl");
+    tune(&nowhere, &[]).assert_refused(74, &["there is no folder", "none", "--path"]);
     let foreign = folder.path().join("foreign.toml");
     fs::write(&foreign, "seed = 1\n").expect("there is space");
     tune(&foreign, &[]).assert_refused(64, &["is not the path of this run"]);

@@ -4,9 +4,9 @@
 
 use ouro_game::battlesnake::api::{GameState, Reply};
 use ouro_game::battlesnake::conform::check;
-use ouro_game::battlesnake::{Config, Position};
+use ouro_game::battlesnake::{Config, Large, Position};
 use ouro_game::record::{Recorder, Replay, ReplayError};
-use ouro_game::{Action, Game, GameConfig, GameRecord, GameVisitor};
+use ouro_game::{Action, Game, GameConfig, GameRecord, GameVisitor, Rng};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -314,6 +314,31 @@ fn one_wrong_value_is_refused_by_the_name_of_its_field() {
         assert!(shown.contains(text), "{kind:?}, {name}: {shown}");
         assert!(!shown.contains('\n'), "{kind:?}, {name}: more than a line: {shown}");
     }
+}
+
+/// The state after one turn of such a start could not be read back.
+#[test]
+fn a_start_whose_repeated_food_could_stack_a_tail_too_high_is_refused() {
+    let build = |stacked: usize| {
+        let body = [vec![json!([5, 5])], vec![json!([5, 4]); stacked]].concat();
+        let start = json!({"width": 13, "height": 13, "turn": 1,
+            "food": vec![json!([5, 6]); 15], "hazards": [],
+            "snakes": [{"health": 90, "body": body}]});
+        let config = json!({"solo": true, "width": 13, "height": 13, "snakes": 1, "start": start});
+        Large::new(serde_json::from_value(config).expect("it is a configuration"))
+    };
+    for stacked in [243, 256] {
+        let error = build(stacked).expect_err("the tail becomes too long").to_string();
+        let expected = format!("snakes[0].body could end with {} equal cells", stacked + 14);
+        assert!(error.contains(&expected), "{error}");
+    }
+    let rules = build(242).expect("the tail just fits");
+    let mut state = rules.initial(&mut Rng::new(1, "test"));
+    rules.step(&mut state, &[Action(0)]).expect("up is the food");
+    assert_eq!(state.tail_stack(0), 255);
+    let json = serde_json::to_string(&state).expect("states serialise");
+    let back: <Large as Game>::State = serde_json::from_str(&json).expect("it reads back");
+    assert_eq!(back, state);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use ouro_game::battlesnake::api::{ApiError, GameState, Host, Identity, Setup};
 use ouro_game::battlesnake::{
     Cause, Config, DeadBodies, Death, Large, Map, Point, Position, Ruleset, Small, Snake,
+    StateError,
 };
 use ouro_game::{Action, Game, Rng, Turn};
 use proptest::prelude::*;
@@ -320,6 +321,32 @@ fn the_state_of_a_request_is_that_which_follows_from_the_last_one() {
         }
     }
     assert!(compared[0] > 100 && compared[1] > 100, "{compared:?}");
+}
+
+#[test]
+fn a_request_with_more_repeated_food_than_a_state_holds_is_refused() {
+    let setup = |repeated: i32| {
+        let food = (0..repeated).flat_map(|x| [Point { x, y: 9 }; 2]).collect();
+        let snake = Snake { health: 90, body: vec![Point { x: 1, y: 1 }; 3], death: None };
+        let (width, height) = (25, 25);
+        let position = Position {
+            width,
+            height,
+            turn: 7,
+            snakes: vec![snake],
+            food,
+            hazards: Vec::new(),
+            shrunk: [0; 4],
+        };
+        let config = Config { width, height, snakes: 1, solo: true, ..Config::default() };
+        sent(&host(1), &config, &position, 0).setup()
+    };
+    // A state has 640 entries for food, 15 more than this board has cells.
+    let fits = setup(15).expect("the food just fits");
+    assert!(Large::new(fits.config).is_ok());
+    let error = setup(16).expect_err("the food does not fit");
+    assert_eq!(error, ApiError::State(StateError::Food { count: 16, limit: 15 }));
+    assert_eq!(error.field().as_deref(), Some("board.food"));
 }
 
 #[test]

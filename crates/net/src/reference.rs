@@ -27,12 +27,14 @@ pub fn evaluate(weights: &Weights, planes: &[f32], logits: &mut [f32], values: &
         for (logit, policy) in logits.iter_mut().zip(policy) {
             *logit = policy as f32;
         }
-        let sum: f64 = numbers.iter().map(|number| number.exp()).sum();
+        // Subtracting the largest number keeps every exponential finite.
+        let top = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = numbers.iter().map(|number| (number - top).exp()).sum();
         for (value, &number) in values.iter_mut().zip(&numbers) {
             *value = match spec.architecture.value_range() {
                 ValueRange::Unbounded => number as f32,
                 ValueRange::Tanh => number.tanh() as f32,
-                ValueRange::Outcome => (number.exp() / sum) as f32,
+                ValueRange::Outcome => ((number - top).exp() / sum) as f32,
             };
         }
     }

@@ -97,6 +97,24 @@ fn the_networks_of_the_benchmark_agree_with_the_reference() {
     }
 }
 
+#[test]
+fn outcome_classes_are_finite_for_numbers_whose_exponential_is_not() {
+    let planes = PlaneShape { channels: 1, height: 2, width: 2 };
+    let architecture = Architecture::Mlp { layers: 1, hidden: 4, value: ValueRange::Outcome };
+    let spec = NetSpec { planes, actions: 2, architecture };
+    let weights = random_weights(&spec, 3).unwrap();
+    let mut tensors = weights.tensors().to_vec();
+    let bias = spec.tensors().iter().position(|tensor| tensor.name == "value.bias").unwrap();
+    tensors[bias] = vec![1_000.0, 999.0, -1_000.0];
+    let weights = Weights::from_tensors(spec, weights.meta().clone(), tensors).unwrap();
+    let planes = random_planes(4, 4);
+    let got = evaluate(&Engine::new(&weights), &mut Scratch::new(), &planes, 1);
+    let expected = reference(&weights, &planes, 1);
+    for (got, expected) in got.iter().zip(&expected) {
+        assert!((got - expected).abs() < 1e-3, "{got} {expected}");
+    }
+}
+
 /// The constant is the same on x86-64 and on 64-bit ARM. It changes with the order of any sum.
 #[test]
 fn the_benchmark_networks_give_these_bits_on_every_processor() {

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn an_error_in_building_is_passed_on() {
-        let error = NameError::Unknown { name: "nobody".to_owned() };
+        let error = NameError::Unknown { name: "nobody".to_owned(), more: &[] };
         let own = TicTacToe::new(tic_tac_toe::Config {}).expect("in range");
         let built = build_for_game(&own, |_: &TicTacToe| Err(error.clone()));
         assert_eq!(built.map(|built| built.err()), Some(Some(error)));

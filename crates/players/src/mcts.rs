@@ -375,15 +375,21 @@ impl<G: Game> Mcts<G> {
         Some(search)
     }
 
-    /// Keeps the tree of a request, if its game goes on.
+    /// Keeps the tree of a request that names its game.
     fn keep(&mut self, request: &Request<'_, G>, search: Search<G>) {
         match (&mut self.kept, request.game) {
             (Some(kept), Some(game)) => {
-                self.spare.extend(kept.put((game, request.player), search));
-                self.spare.truncate(self.trees);
+                let dropped = kept.put((game, request.player), search);
+                self.reuse(dropped);
             }
             _ => self.spare.push(search),
         }
+    }
+
+    /// Keeps unneeded trees for reuse of their memory, at most `self.trees`.
+    fn reuse(&mut self, trees: Vec<Search<G>>) {
+        self.spare.extend(trees);
+        self.spare.truncate(self.trees);
     }
 
     /// Searches a chunk of requests, at most `trees`.
@@ -435,6 +441,12 @@ impl<G: Game> Player<G> for Mcts<G> {
                 self.keep(request, search);
             }
         }
+    }
+
+    /// Drops the trees of the game, whose number may be used for another one.
+    fn game_ended(&mut self, _game: &G, number: u64, _state: &G::State) {
+        let ended = self.kept.as_mut().map(|kept| kept.take_game(number));
+        self.reuse(ended.unwrap_or_default());
     }
 }
 

@@ -35,9 +35,6 @@ use crate::registry::{BuildContext, NameError, Options, PlayerSyntax};
 /// Longest time per choice, in milliseconds: an hour.
 const LONGEST_MS: u64 = 3_600_000;
 
-/// Most positions of a choice that [`check_depth`] accepts.
-const MOST_POSITIONS: f64 = 1e6;
-
 /// Keys of the options: a limit, networks, and the weights of [`AreaControl`].
 const OPTIONS: &[&str] =
     &["depth", "ms", "weights", "duel", "food", "hazard", "hungry", "length", "lead"];
@@ -134,37 +131,24 @@ fn tree_with<G: Game>(game: &G, turns: u32, replies: Replies) -> f64 {
     }
 }
 
-/// Checks that `minimax` or `maxn` with a depth needs a few seconds for a choice at most: about a million
-/// positions. Every other player passes.
+/// The depth of `minimax` or `maxn` in turns, and the number of positions that a choice visits at least;
+/// `None` without a depth.
 ///
 /// A tree has [`largest_tree`] positions at its horizon. Alpha-beta visits at least the square root of them
 /// with two players (Knuth and Moore 1975) or with `best_reply`, and, as paranoid search, the power (n−1)/n
 /// with n players (Sturtevant and Korf 2000). `maxn` visits more.
-///
-/// # Errors
-///
-/// The depth is too large for the game, or the name or its depth is invalid.
-pub fn check_depth<G: Game>(game: &G, name: &str) -> Result<(), NameError> {
-    let options = Options::parse(name)?;
-    if ![SYNTAX.name, maxn::SYNTAX.name].contains(&options.player()) {
-        return Ok(());
-    }
-    let Some(turns) = depth(&options)? else { return Ok(()) };
+pub(crate) fn least_positions<G: Game>(
+    game: &G,
+    options: &Options<'_>,
+) -> Result<Option<(u32, f64)>, NameError> {
+    let Some(turns) = depth(options)? else { return Ok(None) };
     let players = game.players() as f64;
     let (replies, power) = if options.flag("best_reply")? {
         (Replies::Best, 0.5)
     } else {
         (Replies::All, if players > 1.0 { (players - 1.0) / players } else { 1.0 })
     };
-    let positions = tree_with(game, turns, replies).powf(power);
-    if positions <= MOST_POSITIONS {
-        return Ok(());
-    }
-    let remedy = format_args!(
-        "a move of this game would visit about {positions:.0e} positions and may visit \
-         {MOST_POSITIONS:.0e}; give a smaller depth"
-    );
-    Err(options.invalid("depth", turns, remedy))
+    Ok(Some((turns, tree_with(game, turns, replies).powf(power))))
 }
 
 /// The option `depth`.
@@ -368,34 +352,6 @@ impl<G: Game, S: Searcher<G>, E: Heuristic<G>> Player<G> for MinimaxPlayer<S, E>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_depth_fits_the_game_or_is_refused_with_a_smaller_one_as_the_remedy() {
-        use ouro_game::battlesnake::{Config, Small};
-        let check = |snakes, name| {
-            let config = Config { width: 7, height: 7, snakes, ..Config::default() };
-            check_depth(&Small::new(config).unwrap(), name)
-        };
-        for (snakes, name) in [
-            (2, "minimax{depth=10}"),
-            (4, "minimax{depth=3}"),
-            (4, "minimax{depth=6,best_reply}"),
-            (8, "maxn{depth=1}"),
-            (8, "minimax{ms=100}"),
-            (8, "random"),
-        ] {
-            assert!(check(snakes, name).is_ok(), "{name}");
-        }
-        for (snakes, name) in [
-            (2, "minimax{depth=20}"),
-            (4, "minimax{depth=6}"),
-            (8, "maxn{depth=6}"),
-            (4, "minimax{depth=12,best_reply}"),
-        ] {
-            let error = check(snakes, name).unwrap_err().to_string();
-            assert!(error.contains(name) && error.ends_with("give a smaller depth"), "{error}");
-        }
-    }
 
     #[test]
     fn the_defaults_of_the_options_are_those_of_area_control() {

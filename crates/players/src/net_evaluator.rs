@@ -151,7 +151,8 @@ impl<G: Game> PureEvaluator<G> for NetEvaluator {}
 
 /// Softmax over the legal actions, from the logits of the position's image under `symmetry`.
 ///
-/// If a legal logit is not finite, as when a network overflows, the policy is uniform.
+/// If a legal logit is not finite, as when a network overflows, the policy is uniform. The standard
+/// library's exponential differs between platforms in the last digit, which would change moves.
 pub(crate) fn masked_softmax<G: Game>(
     game: &G,
     symmetry: Symmetry,
@@ -164,9 +165,38 @@ pub(crate) fn masked_softmax<G: Game>(
     let finite = legal.iter().all(|action| logit(action).is_finite());
     let mut total = 0.0;
     for action in legal.iter() {
-        let weight = if finite { (logit(action) - top).exp() } else { 1.0 };
+        let weight = if finite { libm::expf(logit(action) - top) } else { 1.0 };
         row[action.index()] = weight;
         total += weight;
     }
     legal.iter().for_each(|action| row[action.index()] /= total);
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::Rng;
+    use ouro_game::tic_tac_toe::TicTacToe;
+    use ouro_net::ContentHash;
+
+    use super::*;
+
+    /// The constant is the same on every processor and platform.
+    #[test]
+    fn logits_give_these_policies_everywhere() {
+        let game = TicTacToe::default();
+        let mut legal = ActionMask::new(game.action_count());
+        for action in 0..9 {
+            legal.insert(Action(action));
+        }
+        let (mut rng, mut row, mut bytes) = (Rng::new(1, "logits"), [0.0; 9], Vec::new());
+        for _ in 0..1_000 {
+            let logits: Vec<f32> = (0..9).map(|_| (40.0 * rng.unit() - 20.0) as f32).collect();
+            masked_softmax(&game, Symmetry::Identity, &logits, &legal, &mut row);
+            bytes.extend(row.into_iter().flat_map(f32::to_le_bytes));
+        }
+        assert_eq!(
+            ContentHash::of(&bytes).to_string(),
+            "be80d89ae4ce1a9e52595a45802bc0d71098233d3037c9c17096ec6536866f99"
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ouro_game::{Game, PlaneShape};
-use ouro_net::{Architecture, Engine, Generation, NetSpec, ValueRange, Weights, WeightsMeta};
+use ouro_net::{Architecture, Engine, NetSpec, SpecError, ValueRange, Weights, WeightsMeta};
 
 use crate::selection::SelectionError;
 
@@ -87,23 +87,39 @@ pub enum FitError {
         /// Number of features of a duel.
         features: usize,
     },
+    /// No network reads the positions of the game.
+    #[error("no network plays {game} with these settings: {error}; choose a smaller board")]
+    NoNetwork {
+        /// The game's name.
+        game: &'static str,
+        /// The size that is out of range.
+        error: SpecError,
+    },
     /// The selection is out of range.
     #[error(transparent)]
     Selection(#[from] SelectionError),
 }
 
-/// The smallest network that fits a game, to check the names of players before there are weights. It
-/// estimates outcomes, or returns in a game of one player.
-pub fn smallest_network<G: Game>(game: &G) -> Arc<Engine> {
-    let value = if game.players() == 1 { ValueRange::Unbounded } else { ValueRange::Tanh };
-    let spec = NetSpec {
-        planes: game.planes(),
-        actions: game.action_count(),
-        architecture: Architecture::Mlp { layers: 1, hidden: 1, value },
+/// The smallest network with the inputs, actions and range of values of `spec`, to check the names of
+/// players before there are weights. Without a spec it reads the planes of `game` and estimates outcomes.
+///
+/// # Errors
+///
+/// No network is that large, as for a board with a side above 64.
+pub fn smallest_network<G: Game>(
+    game: &G,
+    spec: Option<&NetSpec>,
+) -> Result<Arc<Engine>, FitError> {
+    let (planes, actions, value) = match spec {
+        Some(spec) => (spec.planes, spec.actions, spec.architecture.value_range()),
+        None => (game.planes(), game.action_count(), ValueRange::Tanh),
     };
-    let meta = WeightsMeta { game: String::new(), generation: Generation(0), step: 0 };
-    let weights = Weights::initialize(spec, meta, 0);
-    Arc::new(Engine::new(&weights.expect("the smallest network is within every limit")))
+    let architecture = Architecture::Mlp { layers: 1, hidden: 1, value };
+    let spec = NetSpec { planes, actions, architecture };
+    match Weights::initialize(spec, WeightsMeta::default(), 0) {
+        Ok(weights) => Ok(Arc::new(Engine::new(&weights))),
+        Err(error) => Err(FitError::NoNetwork { game: G::NAME, error }),
+    }
 }
 
 /// Checks that the input shape, the number of actions and the policies of a network match a game.

@@ -162,7 +162,8 @@ impl<G: Game> Player<G> for NetPlayer {
                     self.mean.iter_mut().zip(&self.policy).for_each(|(mean, p)| *mean += p);
                 }
                 // Clamped, so that a share that underflows f32 still has a finite logarithm.
-                self.mean.iter_mut().for_each(|mean| *mean = mean.max(f32::MIN_POSITIVE).ln());
+                let logarithm = |mean: &mut f32| *mean = libm::logf(mean.max(f32::MIN_POSITIVE));
+                self.mean.iter_mut().for_each(logarithm);
                 &self.mean
             } else {
                 &images[..actions]

@@ -135,7 +135,7 @@ impl Network {
 }
 
 /// The time of an evaluation, in nodes of the search. The node of the position itself is included.
-fn cost(spec: &NetSpec) -> u32 {
+pub(crate) fn cost(spec: &NetSpec) -> u32 {
     let cells = spec.planes.height * spec.planes.width;
     let layers = spec.tensors().into_iter().filter(|tensor| tensor.role.is_layer());
     // A convolution, which has four dimensions, applies its weights at every cell.

@@ -9,7 +9,7 @@
 //! A player is a module with two items: a [`PlayerSyntax`] with its name and options, and a
 //! function `build` that creates the player from [`Options`] and a [`BuildContext`]. Declare the
 //! module in `lib.rs` and add it to the list below. Every command and setting that takes players by
-//! name then accepts it. A player for a single game uses
+//! name then accepts it. Describe its options in `docs/players.md`. A player for a single game uses
 //! [`build_for_game`](crate::game_specific::build_for_game).
 
 mod error;
@@ -43,7 +43,7 @@ macro_rules! players {
                 options.check(&crate::$($module::)+SYNTAX)?;
                 return crate::$($module::)+build(options, context);
             })+
-            Err(NameError::Unknown { name: options.name().to_owned() })
+            Err(NameError::Unknown { name: options.name().to_owned(), more: &[] })
         }
     };
 }
@@ -70,7 +70,7 @@ pub struct PlayerSyntax {
     pub options: &'static [&'static str],
     /// Options that are numbers and may be tuned, with the value that they have when left out.
     pub defaults: &'static [(&'static str, f64)],
-    /// All forms of the name, for messages and help.
+    /// All forms of the name, for messages. `docs/players.md` describes the options.
     pub usage: &'static [&'static str],
 }
 
@@ -156,7 +156,49 @@ impl RulesVisitor for Erased<'_> {
     }
 }
 
-/// All forms of all players' names, in one line.
-pub(crate) fn known_syntax() -> String {
-    KNOWN.iter().flat_map(|syntax| syntax.usage).copied().collect::<Vec<_>>().join(", ")
+/// Checks that a name is well-formed and that its player is known: one of [`KNOWN`], or of `more`, which
+/// the caller builds. The options are checked when the player is built.
+///
+/// # Errors
+///
+/// [`NameError::Braces`], [`NameError::Repeated`] or [`NameError::Unknown`].
+pub fn check_known(name: &str, more: &'static [&'static str]) -> Result<(), NameError> {
+    let options = Options::parse(name)?;
+    let mut known = KNOWN.iter().map(|syntax| syntax.name).chain(more.iter().copied());
+    if known.any(|known| known == options.player()) {
+        return Ok(());
+    }
+    Err(NameError::Unknown { name: name.to_owned(), more })
+}
+
+/// An unknown name may differ from the suggested player in one letter of every three, as an unknown key of
+/// settings may from the suggested one.
+const LETTERS_PER_TYPO: usize = 3;
+
+/// The known player nearest to `unknown`; `None` if all differ in more than a few letters.
+fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let length = unknown.chars().count();
+    let near = known.iter().filter_map(|player| {
+        let letters = player.chars().count();
+        let most = length.max(letters) / LETTERS_PER_TYPO;
+        // At least so many letters differ. An unknown name of a megabyte is compared with none.
+        if length.abs_diff(letters) > most {
+            return None;
+        }
+        let distance = strsim::osa_distance(unknown, player);
+        (distance <= most).then_some((distance, *player))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, player)| player)
+}
+
+/// The remedy for an unknown name: the player that is nearest to it, if one is near, and all players.
+pub(crate) fn known_players(name: &str, more: &[&str]) -> String {
+    let player = name.split('{').next().unwrap_or_default().to_lowercase();
+    let known: Vec<&str> =
+        KNOWN.iter().map(|syntax| syntax.name).chain(more.iter().copied()).collect();
+    let hint = match nearest(&player, &known) {
+        Some(nearest) => format!("did you mean {nearest}? "),
+        None => String::new(),
+    };
+    format!("{hint}known are {}; docs/players.md has their options", known.join(", "))
 }

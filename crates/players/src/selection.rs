@@ -57,7 +57,8 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// One choice from the logits of a position, `[actions]`.
+    /// One choice from the logits of a position, `[actions]`. Equal logits and generators give the same
+    /// choice on every platform.
     ///
     /// If a legal logit is not finite, as when a network overflows, the draw is uniform over the
     /// legal actions. Without a legal action the choice is action 0, which a
@@ -87,12 +88,12 @@ impl Selector {
             Selection::Sample { temperature } if finite => {
                 self.weights.extend(self.actions.iter().map(|action| {
                     let above = f64::from(logits[action.index()]) - f64::from(top);
-                    (above / f64::from(temperature)).exp() as f32
+                    libm::exp(above / f64::from(temperature)) as f32
                 }));
             }
             Selection::Mixture { epsilon } if finite => {
-                self.weights
-                    .extend(self.actions.iter().map(|action| (logits[action.index()] - top).exp()));
+                let weight = |action: &Action| libm::expf(logits[action.index()] - top);
+                self.weights.extend(self.actions.iter().map(weight));
                 let total: f32 = self.weights.iter().sum();
                 let floor = epsilon / self.actions.len() as f32;
                 for weight in &mut self.weights {

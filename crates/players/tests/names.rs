@@ -9,7 +9,7 @@ use ouro_game::battlesnake::{self, Large, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::tic_tac_toe::{Config, TicTacToe};
 use ouro_net::{Architecture, Engine, NetSpec, Weights, WeightsMeta};
-use ouro_players::registry::KNOWN;
+use ouro_players::registry::{KNOWN, check_known};
 use ouro_players::{BuildContext, Clock, NameError, Player, by_name};
 
 /// A clock that stands still.
@@ -70,12 +70,34 @@ fn players_are_built_by_name_and_report_it() {
 }
 
 #[test]
-fn an_unknown_name_lists_every_form_of_the_known_ones() {
-    let text = error("radnom");
-    assert!(text.starts_with("player \"radnom\" is unknown; known are random, "), "{text}");
-    for syntax in KNOWN.iter().flat_map(|syntax| syntax.usage) {
-        assert!(text.contains(syntax), "{syntax} is not in {text}");
+fn an_unknown_name_gets_the_nearest_known_one_and_the_names_of_all() {
+    let known = "known are random, greedy, minimax, maxn, net, perfect, mcts, hamiltonian, tree, \
+                 snakgame; docs/players.md has their options";
+    for (name, hint) in [
+        ("radnom", "did you mean random? "),
+        ("MCTS{sims=8}", "did you mean mcts? "),
+        ("minmax", "did you mean minimax? "),
+        ("randm", "did you mean random? "),
+        ("ner", "did you mean net? "),
+        ("ncts", "did you mean mcts? "),
+        ("perfet", "did you mean perfect? "),
+        ("queen", ""),
+        ("stockfish", ""),
+        ("", ""),
+    ] {
+        assert_eq!(error(name), format!("player {name:?} is unknown; {hint}{known}"));
     }
+}
+
+#[test]
+fn players_of_the_caller_are_among_the_known_ones() {
+    for name in ["random", "minimax{depth=1}", "http{url=here}"] {
+        assert_eq!(check_known(name, &["http"]), Ok(()));
+    }
+    let text = check_known("htp{url=here}", &["http"]).unwrap_err().to_string();
+    assert!(text.contains("; did you mean http? known are random, "), "{text}");
+    assert!(text.contains(", snakgame, http; docs/players.md"), "{text}");
+    assert!(check_known("http{url=here}", &[]).is_err() && check_known("net{", &[]).is_err());
 }
 
 #[test]

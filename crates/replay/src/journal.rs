@@ -354,11 +354,6 @@ impl<D: Disk> Journal<D> {
         self.durable.watermark(actor)
     }
 
-    /// The deduplication state on disk.
-    pub fn dedup(&self) -> &Dedup {
-        &self.durable
-    }
-
     /// Accepted records on disk since the start of the run; also the number of the next record.
     pub fn records(&self) -> u64 {
         self.records

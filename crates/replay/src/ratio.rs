@@ -131,6 +131,16 @@ impl Pace {
         }
     }
 
+    /// The pace of a run that starts again at `counters` with an error of 0 and `held` positions to
+    /// sample from. If the warm-up requires more positions than that, another warm-up covers the
+    /// difference.
+    pub(crate) fn restarted(settings: &Settings, counters: Counters, held: u64) -> Self {
+        let Settings { samples_per_insert, warmup, .. } = *settings;
+        let missing = warmup.saturating_sub(held);
+        let from = Counters { inserts: counters.inserts.saturating_add(missing), ..counters };
+        Self { samples_per_insert, warmup, from, lead: 0.0 }
+    }
+
     fn error(&self, counters: Counters) -> f64 {
         let inserts = counters.inserts as f64 - self.from.inserts as f64;
         let samples = counters.samples as f64 - self.from.samples as f64;
@@ -147,15 +157,13 @@ impl Pace {
         if (self.samples_per_insert, self.warmup) == (samples_per_insert, warmup) {
             return self;
         }
-        let missing = warmup.saturating_sub(held);
         let was_warm = counters.inserts >= self.from.inserts;
-        let lead = if missing == 0 && was_warm {
+        let lead = if held >= warmup && was_warm {
             self.error(counters).clamp(-tolerance, tolerance)
         } else {
             0.0
         };
-        let from = Counters { inserts: counters.inserts.saturating_add(missing), ..counters };
-        Self { samples_per_insert, warmup, from, lead }
+        Self { lead, ..Self::restarted(settings, counters, held) }
     }
 }
 
@@ -248,17 +256,6 @@ impl Ratio {
     /// The pace.
     pub fn pace(&self) -> Pace {
         self.pace
-    }
-
-    /// The settings.
-    pub fn settings(&self) -> Settings {
-        self.settings
-    }
-
-    /// Samples per insert so far, without the warm-up; 0 before its end.
-    pub fn achieved(&self) -> f64 {
-        let inserts = self.counters.inserts.saturating_sub(self.settings.warmup);
-        if inserts == 0 { 0.0 } else { self.counters.samples as f64 / inserts as f64 }
     }
 }
 

@@ -14,6 +14,8 @@
 //! Games before the training state are inserted without being counted again. Games accepted after
 //! it are counted as they are inserted.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use ouro_net::Generation;
@@ -166,6 +168,17 @@ impl Default for ReplayState {
 }
 
 impl ReplayState {
+    /// The state of a window whose own state is lost, to fill it with these `games` of the journal.
+    ///
+    /// `before` positions were inserted before the games, and `held` with them. If `held` reaches
+    /// the warm-up of `ratio`, sampling may continue at once. Otherwise it waits for the rest.
+    pub fn refilled(ratio: &Settings, games: Range<u64>, before: u64, held: u64) -> Self {
+        let cursor = Cursor { first: games.start, next: games.end, before, ..Cursor::default() };
+        let counters = Counters { inserts: before.saturating_add(held), samples: 0 };
+        let pace = Some(Pace::restarted(ratio, counters, held));
+        Self { cursor, counters, pace, ..Self::default() }
+    }
+
     /// Checks that a journal with records `oldest..newest` can restore the state.
     pub fn check(&self, oldest: u64, newest: u64) -> Result<(), StateError> {
         let Cursor { first, next, .. } = self.cursor;
@@ -317,14 +330,6 @@ impl<T: Item> Replay<T> {
             Store::Fifo { fifo, counters, .. } => (fifo.cursor(), *counters, None),
         };
         ReplayState { version: STATE_VERSION, cursor, counters, pace }
-    }
-
-    /// The ratio; `None` for a queue.
-    pub fn ratio(&self) -> Option<&Ratio> {
-        match &self.store {
-            Store::Window { ratio, .. } => Some(ratio),
-            Store::Fifo { .. } => None,
-        }
     }
 
     /// Figures of a replay, for display.

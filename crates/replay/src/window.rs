@@ -8,8 +8,10 @@
 //! weight 2.3 has two copies, or three with probability 0.3 (KataGo's policy surprise weighting).
 //!
 //! Games have the numbers of their journal records. All randomness is keyed by these numbers and
-//! by the count of batches, so a training state keeps only a [`Cursor`]. Refilled from the journal,
-//! a window has the same content and draws the same batches.
+//! by the count of batches, so a training state keeps only a [`Cursor`]. Filled again from a journal
+//! that ends where the training state does, a window has the same content and draws the same batches.
+//! After a kill, the journal usually holds later games. They are inserted before the first draw, so
+//! later batches differ from those before the kill.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

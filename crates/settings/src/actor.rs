@@ -131,9 +131,9 @@ pub struct ScriptedConfig {
     /// Share of the games that are played against these players.
     #[schemars(range(min = 0, max = 1))]
     pub share: f64,
-    /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
-    /// depends on its seed, and a depth at which a move takes seconds at most. Those with `weights=self`
-    /// use the newest weights.
+    /// The players, by name. Each seat draws one of them. They take neither `ms` nor `cache`, so that a
+    /// game depends on its seed, and a depth or a number of simulations that such games can afford. Those
+    /// with `weights=self` use the newest weights.
     pub players: Vec<String>,
 }
 
@@ -143,9 +143,9 @@ pub struct ScriptedConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DemonstrationConfig {
-    /// The players, by name. Each seat draws one of them. They have no time limit, so that a game
-    /// depends on its seed, and a depth at which a move takes seconds at most. Those with `weights=self`
-    /// use the newest weights.
+    /// The players, by name. Each seat draws one of them. They take neither `ms` nor `cache`, so that a
+    /// game depends on its seed, and a depth or a number of simulations that such games can afford. Those
+    /// with `weights=self` use the newest weights.
     pub players: Vec<String>,
     /// Share of the games that are demonstrations.
     #[schemars(range(min = 0, max = 1))]

@@ -162,7 +162,7 @@ pub struct AccessArguments {
     #[arg(long, value_name = "FILE", env = "OURO_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
     /// Listen beyond loopback without tokens or clients' certificates, in a private network.
-    #[arg(long, env = "OURO_INSECURE")]
+    #[arg(long, env = "OURO_INSECURE", value_parser = truth)]
     pub insecure: bool,
     /// File of this process's certificate [default: deploy.tls_certificate of the settings; none, so
     /// that ports speak no TLS].
@@ -207,7 +207,7 @@ pub struct DeviceArguments {
     #[arg(long, value_enum, env = "OURO_DEVICE")]
     pub device: Option<DeviceChoice>,
     /// Let an adapter that computes on the CPU count as a GPU.
-    #[arg(long, env = "OURO_ALLOW_SOFTWARE_ADAPTER")]
+    #[arg(long, env = "OURO_ALLOW_SOFTWARE_ADAPTER", value_parser = truth)]
     pub allow_software_adapter: bool,
 }
 
@@ -234,8 +234,17 @@ pub struct ActorArguments {
     #[arg(long, value_name = "DIR", env = "OURO_CACHE")]
     pub cache: Option<PathBuf>,
     /// Note each game sent or acknowledged in records.log, to check that none is lost.
-    #[arg(long, env = "OURO_LOG_RECORDS")]
+    #[arg(long, env = "OURO_LOG_RECORDS", value_parser = truth)]
     pub log_records: bool,
+}
+
+/// The variable of a flag without a value. The flag itself stands for `true`.
+fn truth(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => Err("write true or false".to_owned()),
+    }
 }
 
 fn set<T: Clone>(value: &mut T, given: &Option<T>) {
@@ -339,6 +348,16 @@ impl ActorArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_variable_of_a_flag_is_one_of_the_usual_words() {
+        let [yes, no] = [["true", "yes", "on", "1"], ["false", "no", "off", "0"]];
+        assert!(yes.iter().all(|word| truth(word) == Ok(true)));
+        assert!(no.iter().all(|word| truth(word) == Ok(false)));
+        for word in ["", "maybe", "TRUE", "2"] {
+            assert_eq!(truth(word), Err("write true or false".to_owned()));
+        }
+    }
 
     #[test]
     fn a_run_with_a_server_in_its_settings_can_be_told_to_use_files() {

@@ -36,8 +36,8 @@ pub struct Deployment {
     pub learner: Address,
     /// Address of the arena's web page, `IP:PORT`, or `off`.
     pub web: WebAddress,
-    /// Names of the machine under which browsers ask for that page, besides its IP addresses and
-    /// `localhost`. Requests that name another host are refused.
+    /// Names of the machine under which browsers ask for the arena's web page, besides its IP addresses
+    /// and `localhost`. Requests that name another host are refused.
     pub web_names: Vec<String>,
     /// Address of this process's metrics for Prometheus, `IP:PORT`, or `off`. Processes on one
     /// machine need different ports: use `--metrics`.
@@ -58,7 +58,7 @@ pub struct Deployment {
     /// Folder where actors keep weights over restarts. Several actors of a machine may share it.
     /// Left out: weights are not kept.
     pub cache: Option<PathBuf>,
-    /// Largest size of that folder, in MiB. The least recently used weights are removed first.
+    /// Largest size of the folder `cache`, in MiB. The least recently used weights are removed first.
     #[schemars(range(min = 1, max = 1_073_741_824))]
     pub cache_mib: u64,
     /// Finished games that an actor keeps until the learner has acknowledged them.
@@ -95,7 +95,7 @@ pub struct Deployment {
     /// File of this process's certificate (PEM). A service then speaks TLS on its ports, the web page
     /// included; a client presents it to the services. Left out: no TLS, and no certificate.
     pub tls_certificate: Option<PathBuf>,
-    /// File of the private key of that certificate (PEM).
+    /// File of the private key of `tls_certificate` (PEM).
     pub tls_key: Option<PathBuf>,
     /// File of the authorities that sign the certificates of services (PEM). Clients then connect by
     /// TLS only. Left out: clients connect without TLS.
@@ -108,17 +108,17 @@ pub struct Deployment {
     /// Redis or Valkey server that keeps the arena's results, `redis://[USER@]HOST[:PORT][/DB]`, or
     /// `rediss://` for TLS. Left out: files in the folder of the run.
     pub store: Option<String>,
-    /// Name of the run in the keys of that server, 1 to 64 letters, digits, `.`, `_` or `-`. Runs
-    /// that share a server need names of their own.
+    /// Name of the run in the keys of the server `store`, 1 to 64 letters, digits, `.`, `_` or `-`.
+    /// Runs that share a server need names of their own.
     pub store_name: String,
-    /// File with the password of that server.
+    /// File with the password of the server `store`.
     pub store_password_file: Option<PathBuf>,
-    /// File of the authorities that sign the certificate of that server (PEM). Left out: those of the
-    /// machine.
+    /// File of the authorities that sign the certificate of the server `store` (PEM). Left out: those
+    /// of the machine.
     pub store_ca: Option<PathBuf>,
-    /// File of the certificate that the arena presents to that server (PEM).
+    /// File of the certificate that the arena presents to the server `store` (PEM).
     pub store_certificate: Option<PathBuf>,
-    /// File of the private key of that certificate (PEM).
+    /// File of the private key of `store_certificate` (PEM).
     pub store_key: Option<PathBuf>,
     /// Object store that keeps the arena's weights, `s3://BUCKET/PREFIX` or `file:///FOLDER`. Left out:
     /// files in the folder of the run. Programs know object stores if they are built with the feature
@@ -261,20 +261,17 @@ impl Deployment {
         self.validate_tls()?;
         match &self.store {
             Some(url) if !REDIS.iter().any(|start| url.starts_with(start)) => {
-                // It may hold a password.
-                let shown = match url.split_once("://") {
-                    Some((scheme, _)) => format!("{scheme}://…"),
-                    None => "an address without ://".to_owned(),
-                };
-                let remedy =
-                    "give redis://HOST:PORT or rediss://HOST:PORT, or leave it out for files";
+                let shown = format!("{:?}", without_credentials(url));
+                let remedy = "give redis://HOST:PORT or rediss://HOST:PORT; for files in the folder of \
+                              the run, leave it out or give --store files";
                 Err(SettingError::new("deploy.store", shown, remedy))
             }
             _ => Ok(()),
         }?;
         match &self.weights {
             Some(url) if !is_object_store(url) => {
-                let remedy = "give s3://BUCKET/PREFIX or file:///FOLDER, or leave it out for files";
+                let remedy = "give s3://BUCKET/PREFIX or file:///FOLDER; for files in the folder of \
+                              the run, leave it out or give --weights files";
                 Err(SettingError::new("deploy.weights", format!("{url:?}"), remedy))
             }
             _ => Ok(()),
@@ -296,6 +293,11 @@ impl Deployment {
             name => PathBuf::from(format!("actor-{name}")),
         }
     }
+}
+
+/// An address in a message: without the part before `@`, which may hold a password.
+fn without_credentials(url: &str) -> String {
+    url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, host)| format!("…@{host}"))
 }
 
 /// Whether this is the address of an object store that the arena may know.
@@ -329,6 +331,21 @@ mod tests {
         for url in ["s3://", "s3:///runs", "file://srv", "bucket", "gs://bucket", ""] {
             let error = with(url).validate().expect_err(url).to_string();
             assert!(error.contains("deploy.weights") && error.contains("s3://BUCKET"), "{error}");
+        }
+    }
+
+    #[test]
+    fn results_are_in_redis_and_a_refusal_shows_no_password() {
+        let with = |url: &str| Deployment { store: Some(url.to_owned()), ..Deployment::default() };
+        for url in ["redis://host", "rediss://user@host:6379/1"] {
+            with(url).validate().expect(url);
+        }
+        for (url, shown) in
+            [("foo", "\"foo\""), ("http://user:secret@host:6379", "\"…@host:6379\""), ("", "\"\"")]
+        {
+            let error = with(url).validate().expect_err(url).to_string();
+            let start = format!("deploy.store is {shown}; give redis://HOST:PORT or ");
+            assert!(error.starts_with(&start) && error.ends_with("--store files"), "{error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads a TOML file into typed settings.
+//! Reads a TOML file, or JSON from the command line, into typed settings.
 //!
 //! Settings are read before any port is bound. Types should carry
 //! `#[serde(deny_unknown_fields)]`: a misspelt key is then an error that suggests the nearest known
@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 
 use ouro_proto::text::brief;
 use ouro_service::files::read_regular;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// Lowest similarity, 0 to 1, at which a known key is suggested in place of an unknown key.
-const SIMILAR: f64 = 0.6;
+use crate::schema::{mismatch, pointer};
+
+/// An unknown key may differ from the suggested one in one letter of every three.
+const LETTERS_PER_TYPO: usize = 3;
 
 /// Largest settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -62,7 +65,7 @@ fn remedy(path: &Path, source: &io::Error) -> &'static str {
 }
 
 /// Reads `path` as TOML.
-pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
+pub fn load<T: DeserializeOwned + JsonSchema>(path: &Path) -> Result<T, FileError> {
     read(path, parse_table(path, &read_text(path)?)?)
 }
 
@@ -86,11 +89,41 @@ pub fn parse_table(path: &Path, text: &str) -> Result<Table, FileError> {
 }
 
 /// Interprets a table that came from `path`, possibly with defaults added.
-pub fn read<T: DeserializeOwned>(path: &Path, table: Table) -> Result<T, FileError> {
-    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
-        let (key, what) = explain(&error.path().to_string(), error.inner().message());
+pub fn read<T: DeserializeOwned + JsonSchema>(path: &Path, table: Table) -> Result<T, FileError> {
+    let value = Value::Table(table);
+    serde_path_to_error::deserialize(value.clone()).map_err(|error| {
+        let json = serde_json::to_value(&value).unwrap_or_default();
+        let (key, what) = problem::<T>(&json, error.path(), error.inner().message());
         FileError::Key { path: path.to_owned(), key, what }
     })
+}
+
+/// Interprets JSON from the command line. The error is one line; it names the key if there is one.
+pub fn read_json<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let json = serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
+        match serde_path_to_error::deserialize::<_, T>(&json) {
+            Err(inner) if !json.is_null() => {
+                problem::<T>(&json, inner.path(), &inner.inner().to_string()).1
+            }
+            // The text is not JSON, or it has a key twice.
+            _ => brief(&one_line(&error.to_string())),
+        }
+    })
+}
+
+/// The key and the message of an error in `json`. A value that its key does not take is named with
+/// the values that the key takes.
+fn problem<T: JsonSchema>(
+    json: &serde_json::Value,
+    path: &serde_path_to_error::Path,
+    message: &str,
+) -> (String, String) {
+    let is_value = message.starts_with("invalid type") || message.starts_with("invalid value");
+    match is_value.then(|| mismatch::<T>(json)).flatten() {
+        Some(error) => (error.key.clone(), error.to_string()),
+        None => explain(json, &path.to_string(), message),
+    }
 }
 
 /// Overwrites `base` with the entries of `table`, key by key.
@@ -134,40 +167,75 @@ fn variant(table: &Table) -> Option<&str> {
 const NO_KEYS: &str = "the `kind` or `game` of this table has no keys: remove the key, or name \
                        another";
 
-/// The known key most similar to `unknown`; `None` if all are too different.
+/// The known key nearest to `unknown`; `None` if all differ in more than a few letters.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let rated = known.into_iter().map(|key| (strsim::jaro_winkler(unknown, key), key));
-    let (similarity, key) = rated.max_by(|one, other| one.0.total_cmp(&other.0))?;
-    (similarity >= SIMILAR).then_some(key)
+    let length = unknown.chars().count();
+    let near = known.into_iter().filter_map(|key| {
+        let letters = key.chars().count();
+        let most = length.max(letters) / LETTERS_PER_TYPO;
+        // At least so many letters differ. An unknown key of a megabyte is compared with none.
+        if length.abs_diff(letters) > most {
+            return None;
+        }
+        let distance = strsim::osa_distance(unknown, key);
+        (distance <= most).then_some((distance, key))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, key)| key)
 }
 
-/// The key and the message of an error. For an unknown key, the message suggests the nearest known
-/// key.
-fn explain(path: &str, message: &str) -> (String, String) {
+/// The key and the message of an error. For an unknown key or choice, the message suggests the nearest
+/// known one.
+fn explain(json: &serde_json::Value, path: &str, message: &str) -> (String, String) {
     // A quoted key may contain line breaks, in the path as in the message.
     let (path, message) = (one_line(path), one_line(message));
     let path = if path == "." { "" } else { &path };
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
     match quoted.split_first() {
-        Some((unknown, known)) if is_unknown => {
-            // The path ends in the unknown key itself, or in the table that contains the key.
-            let table = if path.rsplit('.').next() == Some(unknown) { parent } else { path };
-            let full = |key: &str| match table {
-                "" => key.to_owned(),
-                table => format!("{table}.{key}"),
-            };
+        Some((unknown, known)) if message.starts_with("unknown field") => {
+            unknown_key(path, unknown, known)
+        }
+        Some((unknown, known)) if message.starts_with("unknown variant") => {
+            let table = json.pointer(&pointer(path));
+            let key = table.and_then(|table| key_of(unknown, table, path));
+            let key = key.unwrap_or_else(|| path.to_owned());
             let remedy = match nearest(unknown, known.iter().copied()) {
-                Some(key) => format!("did you mean `{}`?", full(key)),
-                None if known.is_empty() => NO_KEYS.to_owned(),
+                Some(choice) => format!("did you mean {choice:?}?"),
                 None => format!("known are {}", known.join(", ")),
             };
-            (full(unknown), format!("`{}` is unknown; {remedy}", brief(&full(unknown))))
+            let what = format!("{} is {:?}; {remedy}", brief(&key), brief(unknown));
+            (key, what)
         }
         _ if path.is_empty() => (String::new(), brief(&message)),
         _ => (path.to_owned(), format!("`{}`: {}", brief(path), brief(&message))),
     }
+}
+
+/// The key and the message of an unknown key. `path` is the key or the table that contains it.
+fn unknown_key(path: &str, unknown: &str, known: &[&str]) -> (String, String) {
+    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+    let table = if path.rsplit('.').next() == Some(unknown) { parent } else { path };
+    let full = |key: &str| match table {
+        "" => key.to_owned(),
+        table => format!("{table}.{key}"),
+    };
+    let remedy = match nearest(unknown, known.iter().copied()) {
+        Some(key) => format!("did you mean `{}`?", full(key)),
+        None if known.is_empty() => NO_KEYS.to_owned(),
+        None => format!("known are {}", known.join(", ")),
+    };
+    (full(unknown), format!("`{}` is unknown; {remedy}", brief(&full(unknown))))
+}
+
+/// The first key with this text as its value, in `value` at `key`. serde names only the table around
+/// a choice if the table has a `kind` or `game`.
+fn key_of(text: &str, value: &serde_json::Value, key: &str) -> Option<String> {
+    if value.as_str() == Some(text) {
+        return Some(key.to_owned());
+    }
+    value.as_object()?.iter().find_map(|(name, value)| {
+        let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+        key_of(text, value, &key)
+    })
 }
 
 fn one_line(text: &str) -> String {
@@ -178,7 +246,7 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Example {
         games: u32,
@@ -186,13 +254,13 @@ mod tests {
         empty: Option<Empty>,
     }
 
-    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Inner {
         learning_rate: f64,
     }
 
-    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[derive(Debug, PartialEq, serde::Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Empty {}
 
@@ -222,7 +290,7 @@ mod tests {
                 ": `empty.zz` is unknown; the `kind` or `game` of this table has no keys: remove the \
                  key, or name another",
             ),
-            ("games = 3\n\"\\ngame\" = 4\n", ": `; game` is unknown; did you mean `games`?"),
+            ("games = 3\n\"\\ngames\" = 4\n", ": `; games` is unknown; did you mean `games`?"),
         ];
         for (text, message) in cases {
             assert_eq!(load_text(text), Err(message.to_owned()));
@@ -232,9 +300,47 @@ mod tests {
     #[test]
     fn a_wrong_value_is_named_with_its_key_and_bad_syntax_with_its_line() {
         let error = load_text("games = \"many\"\n").unwrap_err();
-        assert!(error.starts_with(": `games`: invalid type"), "{error}");
+        assert_eq!(error, ": games is \"many\"; it must be a whole number, 0 to 2^32 - 1");
         let error = load_text("games = 3\n\n[inner\n").unwrap_err();
         assert!(error.starts_with(" is not TOML: line 3: "), "{error}");
+    }
+
+    #[test]
+    fn json_from_the_command_line_is_refused_by_key() {
+        type Game = ouro_game::GameConfig;
+        let game = read_json::<Game>(r#"{"game":"battlesnake","width":9}"#).expect("a game");
+        assert_eq!(game.name(), "battlesnake");
+        for (text, message) in [
+            (r#"{"game":"battlesnake","width":-1}"#, "width is -1; it must be 3 to 25"),
+            (
+                r#"{"game":"battlesnake","snakes":"two"}"#,
+                "snakes is \"two\"; it must be a whole number, 1 to 16",
+            ),
+            (r#"{"game":"battlesnake","snaks":2}"#, "`snaks` is unknown; did you mean `snakes`?"),
+            (r#"{"game":"snakes"}"#, "game is \"snakes\"; did you mean \"snake\"?"),
+            (
+                r#"{"game":"battlesnake","map":"foo"}"#,
+                "map is \"foo\"; known are standard, empty, royale",
+            ),
+        ] {
+            assert_eq!(read_json::<Game>(text), Err(message.to_owned()));
+        }
+        let error = read_json::<Game>(r#"{"game":"#).expect_err("it is not JSON");
+        assert!(error.contains("column"), "{error}");
+    }
+
+    #[test]
+    fn a_key_is_suggested_only_if_a_few_letters_differ() {
+        let known = ["learner", "name", "net"];
+        for (unknown, suggested) in [
+            ("lernr", Some("learner")),
+            ("nmae", Some("name")),
+            ("foo", None),
+            ("nothing", None),
+            (&*"n".repeat(1 << 20), None),
+        ] {
+            assert_eq!(nearest(unknown, known), suggested, "{unknown:.20}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use schemars::schema_for;
 use serde_json::{Map, Value};
 
 use crate::preset::Preset;
-use crate::schema::{Range, shortened};
+use crate::schema::{Range, pointer, shortened};
 use crate::settings::Settings;
 
 /// Names of the entries that select the kind of a table.
@@ -49,10 +49,6 @@ impl Meaning {
         });
         table.pointer(&pointer(key)).filter(|_| is_of_kind).cloned().map(shortened)
     }
-}
-
-fn pointer(key: &str) -> String {
-    key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
 }
 
 /// The entry that selects the kind of a table.
@@ -232,7 +228,8 @@ fn choices(schema: &Value) -> Vec<(String, String)> {
     let required = schema.get("required").and_then(Value::as_array).map_or(0, Vec::len);
     match properties {
         Some(properties) if properties.len() == 1 && required == 1 && tag(schema).is_none() => {
-            properties.keys().map(|name| (format!("{name} = {{…}}"), description(schema))).collect()
+            let tables = properties.iter().filter(|(_, inner)| is_a(inner, "object"));
+            tables.map(|(name, _)| (format!("{name} = {{…}}"), description(schema))).collect()
         }
         _ => Vec::new(),
     }
@@ -348,6 +345,37 @@ mod tests {
         let [Meaning { choices, .. }] = &kinds[..] else { panic!("one meaning: {kinds:?}") };
         let names: Vec<&str> = choices.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["conv", "residual", "two_conv", "mlp"]);
+    }
+
+    #[test]
+    fn explanations_use_the_words_of_settings_files() {
+        // `Game::skip_chance`, `None` and `Board` are words of the program.
+        fn is_code(word: &str) -> bool {
+            let mut letters = word.chars();
+            let [first, second] = [letters.next(), letters.next()].map(Option::unwrap_or_default);
+            word.contains("::") || (first.is_ascii_uppercase() && second.is_ascii_lowercase())
+        }
+        let keys = Keys::new();
+        for key in keys.all() {
+            for Meaning { about, choices, .. } in keys.find(&key) {
+                for text in choices.into_iter().map(|(_, about)| about).chain([about]) {
+                    let mut words = text.split('`').skip(1).step_by(2);
+                    assert_eq!(words.find(|word| is_code(word)), None, "{key}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_variants_are_choices_of_a_table() {
+        let keys = Keys::new();
+        let choices = |key: &str| -> Vec<String> {
+            let meanings = keys.find(key).into_iter();
+            meanings.flat_map(|meaning| meaning.choices).map(|(choice, _)| choice).collect()
+        };
+        let temperature = ["constant = {…}", "until = {…}", "decay = {…}"];
+        assert_eq!(choices("actor.search.temperature"), temperature);
+        assert!(choices("actor.search.temperature.constant").is_empty());
     }
 
     /// Sets a key of a preset and validates the search, the opponent shares and the network by

@@ -34,6 +34,7 @@ impl Settings {
         self.plies()?;
         self.opponent_policy()?;
         self.compared_values()?;
+        self.demonstrated_draws()?;
         self.rewards()?;
         self.search()
     }
@@ -109,18 +110,13 @@ impl Settings {
         if self.net.value_range() != ValueRange::Unbounded {
             return Ok(());
         }
-        let compares = |name: &str| {
-            Options::parse(name).is_ok_and(|options| {
-                matches!(options.player(), "minimax" | "maxn") && options.has("weights")
-            })
-        };
         let players = [
             ("arena.player", std::slice::from_ref(&self.arena.player)),
             ("actor.scripted.players", &self.actor.scripted.players[..]),
             ("actor.demonstrations.players", &self.actor.demonstrations.players[..]),
         ];
         for (key, names) in players {
-            if let Some(name) = names.iter().find(|name| compares(name)) {
+            if let Some(name) = names.iter().find(|name| compares_values(name)) {
                 let remedy = "it compares the network's value with outcomes, but net.value = \
                     \"unbounded\" learns returns: choose \"tanh\", or a player without weights";
                 return Err(SettingError::new(key, format!("{name:?}"), remedy));
@@ -129,8 +125,29 @@ impl Settings {
         Ok(())
     }
 
+    /// Checks that demonstrations by `minimax` or `maxn` with the network have draws that are worth 0. The
+    /// values of their searches count draws as 0, and are targets beside outcomes that do not.
+    fn demonstrated_draws(&self) -> Result<(), SettingError> {
+        let demonstrations = &self.actor.demonstrations;
+        let draw = self.actor.search.as_ref().map_or(0.0, |search| search.draw);
+        let player = demonstrations.players.iter().find(|name| compares_values(name));
+        match player.filter(|_| demonstrations.share > 0.0 && draw != 0.0) {
+            None => Ok(()),
+            Some(name) => {
+                let remedy = format!(
+                    "its values count a draw as 0, and those of other games as actor.search.draw, {draw}: \
+                     choose a player without weights, or set actor.search.draw to 0"
+                );
+                let key = "actor.demonstrations.players";
+                Err(SettingError::new(key, format!("{name:?}"), remedy))
+            }
+        }
+    }
+
     /// Checks that the actors' search and the network's values fit the algorithm: AlphaZero needs a
     /// search or demonstrations. REINFORCE excludes both, and learns returns, which have no classes.
+    /// With outcome classes, a discounted win or loss is partly a draw, so a discount requires draws
+    /// that are worth 0.
     fn search(&self) -> Result<(), SettingError> {
         let error =
             |value: &str, remedy: &str| Err(SettingError::new("actor.search", value, remedy));
@@ -158,11 +175,30 @@ impl Settings {
                 let remedy = "REINFORCE learns returns: choose \"unbounded\" or \"tanh\"";
                 Err(SettingError::new("net.value", "outcome", remedy))
             }
+            (AlgorithmConfig::AlphaZero(_), Some(search))
+                if self.net.value_range() == ValueRange::Outcome
+                    && self.discount < 1.0
+                    && search.draw != 0.0 =>
+            {
+                let remedy = format!(
+                    "with net.value = \"outcome\", a discounted win or loss is partly a draw, which would \
+                     be worth actor.search.draw, {}: set discount to 1, or actor.search.draw to 0",
+                    search.draw
+                );
+                Err(SettingError::new("discount", self.discount, remedy))
+            }
             (AlgorithmConfig::AlphaZero(_), Some(_)) | (AlgorithmConfig::Reinforce(_), None) => {
                 Ok(())
             }
         }
     }
+}
+
+/// Whether a player is `minimax` or `maxn` with a network, whose values it compares with outcomes.
+fn compares_values(name: &str) -> bool {
+    Options::parse(name).is_ok_and(|options| {
+        matches!(options.player(), "minimax" | "maxn") && options.has("weights")
+    })
 }
 
 /// Checks the promotion rule for games of this shape.
@@ -218,6 +254,25 @@ mod tests {
     }
 
     #[test]
+    fn outcome_classes_exclude_a_discount_where_a_draw_is_not_worth_0() {
+        let mut settings = Preset::Duel7x7.settings();
+        let Architecture::Residual { value, .. } = &mut settings.net else { panic!("a tower") };
+        *value = super::ValueRange::Outcome;
+        let refused = |discount: f32, draw: f32| {
+            let mut settings = settings.clone();
+            settings.discount = discount;
+            settings.actor.search.as_mut().expect("it searches").draw = draw;
+            settings.validate().err().map(|error| error.to_string())
+        };
+        assert_eq!([refused(1.0, -1.0), refused(0.98, 0.0)], [None, None]);
+        assert_eq!(
+            refused(0.98, -1.0).expect("far wins would be worth less than 0"),
+            "discount is 0.98; with net.value = \"outcome\", a discounted win or loss is partly a draw, which \
+             would be worth actor.search.draw, -1: set discount to 1, or actor.search.draw to 0"
+        );
+    }
+
+    #[test]
     fn a_network_of_returns_evaluates_no_position_of_minimax() {
         let mut settings = Preset::ReinforceDuel.settings();
         for allowed in ["minimax{depth=1}", "net{weights=self}"] {
@@ -228,6 +283,29 @@ mod tests {
         let error = settings.validate().expect_err("returns").to_string();
         let start = "arena.player is \"minimax{depth=1,weights=self}\"; it compares";
         assert!(error.starts_with(start) && error.contains("choose \"tanh\""), "{error}");
+    }
+
+    #[test]
+    fn demonstrations_that_search_with_the_network_have_draws_worth_0() {
+        let refused = |player: &str, share: f64, draw: f32| {
+            let mut settings = Preset::Duel7x7.settings();
+            settings.actor.demonstrations.players = vec![player.to_owned()];
+            settings.actor.demonstrations.share = share;
+            settings.actor.search.as_mut().expect("it searches").draw = draw;
+            settings.validate().err().map(|error| error.to_string())
+        };
+        let searching = "maxn{depth=2,weights=self}";
+        for (player, share, draw) in
+            [(searching, 1.0, 0.0), (searching, 0.0, -0.5), ("minimax{depth=2}", 1.0, -0.5)]
+        {
+            assert_eq!(refused(player, share, draw), None, "{player} {share} {draw}");
+        }
+        assert_eq!(
+            refused(searching, 1.0, -0.5).expect("two worths of a draw"),
+            "actor.demonstrations.players is \"maxn{depth=2,weights=self}\"; its values count a draw as 0, and \
+             those of other games as actor.search.draw, -0.5: choose a player without weights, or set \
+             actor.search.draw to 0"
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! A bound is declared once, as an attribute of its field: `#[schemars(range(min = 1))]`, or
 //! `#[schemars(extend("exclusiveMinimum" = 0))]` for an exclusive bound. The JSON schema of the
 //! type contains the bound. [`check_ranges`] refuses values outside the range, and
-//! `ouro config explain` shows the same [`Range`].
+//! `ouro config explain` shows the same [`Range`]. For a value that cannot be read at all, `mismatch`
+//! finds the key and what it takes.
 
 use std::fmt;
 
@@ -13,8 +14,17 @@ use serde_json::Value;
 
 use crate::error::SettingError;
 
+mod mismatch;
+
+pub(crate) use mismatch::mismatch;
+
 /// Smallest exponent at which a power of two is written as `2^n`.
 const LEAST_POWER: u32 = 17;
+
+/// A key as a JSON pointer.
+pub(crate) fn pointer(key: &str) -> String {
+    key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
+}
 
 /// The range of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,29 +73,30 @@ impl Range {
         });
         value.is_finite() && above && below
     }
+
+    /// The numbers in words, such as `1 to 4`.
+    pub fn values(self) -> String {
+        let low = self.low.map(|bound| (number(bound.value), bound.is_included));
+        let high = self.high.map(|bound| (number(bound.value), bound.is_included));
+        match (low, high) {
+            (None, None) => "finite".to_owned(),
+            (Some((low, true)), Some((high, true))) => format!("{low} to {high}"),
+            (low, high) => {
+                let low = low.map(|(low, is_included)| {
+                    format!("{} {low}", if is_included { "at least" } else { "above" })
+                });
+                let high = high.map(|(high, is_included)| {
+                    format!("{} {high}", if is_included { "at most" } else { "below" })
+                });
+                low.into_iter().chain(high).collect::<Vec<_>>().join(" and ")
+            }
+        }
+    }
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let low = self.low.map(|bound| (number(bound.value), bound.is_included));
-        let high = self.high.map(|bound| (number(bound.value), bound.is_included));
-        match (low, high) {
-            (None, None) => f.write_str("it must be finite"),
-            (Some((low, true)), Some((high, true))) => write!(f, "it must be {low} to {high}"),
-            (low, high) => {
-                f.write_str("it must be ")?;
-                if let Some((low, is_included)) = &low {
-                    f.write_str(if *is_included { "at least " } else { "above " })?;
-                    f.write_str(low)?;
-                }
-                if let Some((high, is_included)) = high {
-                    f.write_str(if low.is_some() { " and " } else { "" })?;
-                    f.write_str(if is_included { "at most " } else { "below " })?;
-                    f.write_str(&high)?;
-                }
-                Ok(())
-            }
-        }
+        write!(f, "it must be {}", self.values())
     }
 }
 

@@ -23,6 +23,21 @@ pub const SETTINGS_FILE: &str = "run.toml";
 /// Folder of runs that start from a preset, or from a settings file not called `run.toml`.
 const RUNS: &str = "runs";
 
+/// Keys of every complete file. Versions before `observation` wrote complete files without it.
+const COMPLETE: [&str; 11] = [
+    "game",
+    "net",
+    "actor",
+    "train",
+    "replay",
+    "intake",
+    "arena",
+    "deploy",
+    "seed",
+    "generation_steps",
+    "discount",
+];
+
 /// Everything that `ouro train` and the three services read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -66,6 +81,9 @@ pub struct Source {
     pub base: Table,
     /// The entries of the file, with gaps filled from the preset.
     pub table: Table,
+    /// The error of a file that should be complete and is not. Its gaps are filled from the default
+    /// preset, only so that its other problems can be found.
+    pub incomplete: Option<SettingError>,
 }
 
 impl Source {
@@ -73,7 +91,7 @@ impl Source {
     ///
     /// The key `preset` names the preset that fills the gaps. A file without that key takes the
     /// default preset. A `run.toml` without that key is complete: optional keys that it leaves out
-    /// are not set.
+    /// are not set. A file without any key is an error: its content was probably lost.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         Self::parse(path, &file::read_text(path)?)
     }
@@ -81,10 +99,17 @@ impl Source {
     /// Like [`read`](Self::read), for the text of the file `path`.
     pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
         let mut written = file::parse_table(path, text)?;
+        if written.is_empty() {
+            return Err(empty(path));
+        }
         let named = written.remove("preset");
+        let mut incomplete = None;
         if is_run_file(path) && named.is_none() {
-            let base = Preset::default().table();
-            return Ok(Self { preset: None, base, table: written });
+            incomplete = missing_key(&written);
+            if incomplete.is_none() {
+                let base = Preset::default().table();
+                return Ok(Self { preset: None, base, table: written, incomplete });
+            }
         }
         let preset = match named {
             None => Preset::default(),
@@ -99,8 +124,39 @@ impl Source {
             drop_demonstrations(&mut table);
         }
         file::merge(&mut table, written);
-        Ok(Self { preset: Some(preset), base, table })
+        Ok(Self { preset: Some(preset), base, table, incomplete })
     }
+
+    /// The settings of the file, which is `path` in errors. Does not check their values.
+    pub fn into_settings(self, path: &Path) -> Result<Settings, FileError> {
+        let settings = file::read(path, self.table)?;
+        match self.incomplete {
+            None => Ok(settings),
+            Some(error) => {
+                let (path, what) = (path.to_owned(), error.to_string());
+                Err(FileError::Key { path, key: error.key, what })
+            }
+        }
+    }
+}
+
+/// The error of a file without keys.
+fn empty(path: &Path) -> FileError {
+    let what = format!(
+        "it has no keys; put its content back, or name a preset, such as preset = \"{}\"",
+        Preset::default().name()
+    );
+    FileError::Key { path: path.to_owned(), key: String::new(), what }
+}
+
+/// The error for the first key that a complete file lacks.
+fn missing_key(written: &Table) -> Option<SettingError> {
+    let missing = COMPLETE.into_iter().find(|key| !written.contains_key(*key))?;
+    let remedy = format!(
+        "put it back, or name a preset, which fills the gaps, such as preset = \"{}\"",
+        Preset::default().name()
+    );
+    Some(SettingError::new(missing, "missing", remedy))
 }
 
 /// Whether a file names a game, and not that of its preset.
@@ -134,7 +190,7 @@ impl Settings {
 
     /// Like [`load`](Self::load), for the text of the file `path`.
     pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
-        file::read(path, Source::parse(path, text)?.table)
+        Source::parse(path, text)?.into_settings(path)
     }
 
     /// Folder of the run that uses the settings file `path`: the folder that contains `run.toml`,
@@ -279,6 +335,42 @@ mod tests {
         ] {
             let error = settings_of("my.toml", text).expect_err("it is not valid");
             assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_run_file_without_a_preset_needs_every_table() {
+        let complete = Preset::Connect4.table();
+        for key in COMPLETE {
+            let mut table = complete.clone();
+            assert!(table.remove(key).is_some(), "{key}");
+            let error = settings_of(SETTINGS_FILE, &table.to_string()).expect_err(key);
+            let expected = format!("run.toml: {key} is missing; put it back, or name a preset");
+            assert!(error.contains(&expected), "{error}");
+            // Errors in the other keys are reported first.
+            table.insert("sead".to_owned(), 3.into());
+            let error = settings_of(SETTINGS_FILE, &table.to_string()).expect_err("unknown");
+            assert!(error.contains("did you mean `seed`?"), "{error}");
+            table.remove("sead");
+            table.insert("preset".to_owned(), "connect4".into());
+            let settings = settings_of(SETTINGS_FILE, &table.to_string());
+            assert_eq!(settings, Ok(Preset::Connect4.settings()));
+        }
+        // As complete files were before this key.
+        let mut table = complete;
+        assert!(table.remove("observation").is_some());
+        let settings = settings_of(SETTINGS_FILE, &table.to_string());
+        assert_eq!(settings, Ok(Preset::Connect4.settings()));
+    }
+
+    #[test]
+    fn a_file_without_keys_is_refused_under_any_name() {
+        for name in [SETTINGS_FILE, "my.toml"] {
+            for text in ["", "\n", "# preset = \"duel\"\n"] {
+                let error = settings_of(name, text).expect_err("it has no keys");
+                let expected = format!("{name}: it has no keys; put its content back, or name");
+                assert!(error.contains(&expected), "{error}");
+            }
         }
     }
 

@@ -49,8 +49,8 @@ impl Traces {
     pub fn start(url: Option<&str>, _one_in: u64) -> Result<Self, Failure> {
         let Some(url) = url else { return Ok(Self) };
         let problem = format!(
-            "this program cannot send traces to {url}: build it with `--features otlp`, or remove \
-             deploy.otlp"
+            "this program cannot send traces to {url}: build it with `--features otlp`, or leave out \
+             --otlp and deploy.otlp"
         );
         Err(Failure::new(ExitStatus::BadConfiguration, problem))
     }

@@ -23,6 +23,8 @@ pub(crate) fn outcome_of_root(root: f32, draw: f32) -> f32 {
 /// Shares of win, draw and loss in an outcome from −1 to 1: (max(o, 0), 1 − |o|, max(−o, 0)).
 ///
 /// A discounted outcome, or that of a game that was cut off, is a mixture of a draw and a win or loss.
+/// The settings refuse a discount if a draw is not worth 0 in searches, because these would value the
+/// draw in a distant win.
 pub(crate) fn classes(outcome: f32) -> [f32; 3] {
     let outcome = outcome.clamp(-1.0, 1.0);
     [outcome.max(0.0), 1.0 - outcome.abs(), (-outcome).max(0.0)]

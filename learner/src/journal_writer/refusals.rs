@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ouro_proto::RefusedGame;
 
-/// Reported refusals that are kept, because the answer with them may be lost.
-const KEPT: usize = 64;
+/// Reported refusals that are kept, because the answer with them may be lost. As many as an outbox
+/// has games by default (`deploy.outbox_games`).
+const KEPT: usize = 256;
 
 /// The refusals of a session: all that were not reported yet, and the last that were.
 ///

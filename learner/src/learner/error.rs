@@ -6,6 +6,7 @@ use ouro_service::{BackgroundError, ExitStatus, ServiceError};
 use ouro_settings::SettingError;
 
 use crate::device::DeviceError;
+use crate::error::TrainError;
 use crate::journal_writer::JournalWriterError;
 use crate::rules::UnpackError;
 use crate::training_loop::TrainingLoopError;
@@ -31,14 +32,14 @@ pub enum LearnerError {
         /// Architecture of the run.
         spec: String,
     },
-    /// The run in the folder has another game, network or algorithm.
+    /// The run in the folder has another game, network, algorithm or optimiser.
     #[error(
         "{what} is {asked}, but the run in {directory} has {what} {stored}; restore that setting, or choose another folder for a new run"
     )]
     OtherRun {
         /// The directory of the run.
         directory: String,
-        /// `game`, `network` or `algorithm`.
+        /// `game`, `network`, `algorithm` or `train.optimizer.kind`.
         what: &'static str,
         /// Value in the run's folder.
         stored: String,
@@ -138,7 +139,10 @@ impl LearnerError {
             Self::Config(_)
             | Self::Game(_)
             | Self::ForeignWeights { .. }
-            | Self::OtherRun { .. } => ExitStatus::BadConfiguration,
+            | Self::OtherRun { .. }
+            | Self::Training(TrainingLoopError::Train(TrainError::OtherState { .. })) => {
+                ExitStatus::BadConfiguration
+            }
             Self::Training(TrainingLoopError::Train(error)) if error.is_divergence() => {
                 ExitStatus::BadConfiguration
             }

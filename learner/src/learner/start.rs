@@ -4,6 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
+use ouro_game::PlaneShape;
 use ouro_net::{Generation, NetSpec, RunId, Weights, WeightsMeta};
 use ouro_replay::journal::Options;
 use ouro_replay::{Disk, EncodedTrajectory, FolderDisk, Journal, Replay, ReplayState, Trajectory};
@@ -16,6 +17,7 @@ use crate::device::TrainDevice;
 use crate::error::TrainError;
 use crate::export::ExportCheck;
 use crate::journal_writer::{JOURNAL, JournalWriterError};
+use crate::optimizer::OptimizerState;
 use crate::publisher::{ArenaRun, is_far_ahead};
 use crate::replay::SharedReplay;
 use crate::rules::Rules;
@@ -153,7 +155,7 @@ pub(super) fn resume(
 }
 
 /// The replay in this state, filled from the journal, as are `deviations`.
-pub(super) fn filled<D: Disk>(
+pub(crate) fn filled<D: Disk>(
     config: &Config,
     rules: &dyn Rules,
     journal: &Journal<D>,
@@ -241,21 +243,25 @@ fn load_or_create(config: &Config, game: &str, games: u64) -> Result<ResumedRun,
     Ok(ResumedRun { store, training_state, is_new, taken, device, export_check })
 }
 
-/// Checks that a training state has the game, the network and the algorithm of the configuration.
+/// Checks that a training state has the game, the network, the algorithm and the optimiser of the
+/// configuration.
 pub(crate) fn check_run(
     config: &Config,
     game: &str,
     training_state: &TrainingState,
 ) -> Result<(), LearnerError> {
-    let network = |spec: &NetSpec| {
-        format!("{:?} of {:?} to {} actions", spec.architecture, spec.planes, spec.actions)
-    };
-    let spec = config.net_spec()?;
+    let [stored_network, network] =
+        network_difference(training_state.weights.spec(), &config.net_spec()?);
     let (stored, asked) = (training_state.run.algorithm, config.train.algorithm.name());
+    let OptimizerState { time, slots } = &training_state.trainer.optimizer;
+    let asked_slots = config.train.optimizer.slots().len();
+    // Before the first step there are no vectors, so any optimiser may continue.
+    let stored_slots = if *time == 0 { asked_slots } else { slots.len() };
     for (what, stored, asked) in [
         ("game", training_state.weights.meta().game.clone(), game.to_owned()),
-        ("network", network(training_state.weights.spec()), network(&spec)),
+        ("network", stored_network, network),
         ("algorithm", stored.as_str().to_owned(), asked.as_str().to_owned()),
+        ("train.optimizer.kind", optimizer_kind(stored_slots), optimizer_kind(asked_slots)),
     ] {
         if stored != asked {
             let directory = config.training_states.directory.display().to_string();
@@ -263,6 +269,38 @@ pub(crate) fn check_run(
         }
     }
     Ok(())
+}
+
+/// The kind of the optimiser that keeps this number of vectors, which is all that a training state
+/// stores of it.
+fn optimizer_kind(slots: usize) -> String {
+    match slots {
+        1 => "sgd".to_owned(),
+        2 => "adamw".to_owned(),
+        _ => format!("one with {slots} vectors"),
+    }
+}
+
+/// What distinguishes two networks, as both have it: the first key of their settings with different
+/// values, otherwise their inputs and outputs. The same twice if nothing does.
+fn network_difference(stored: &NetSpec, asked: &NetSpec) -> [String; 2] {
+    let networks = [stored, asked].map(|spec| {
+        // An architecture is plain data, so this does not fail.
+        serde_json::to_value(&spec.architecture).unwrap_or_default()
+    });
+    // Networks of different kinds differ in most keys.
+    let keys = networks.iter().filter_map(|network| network.as_object()).flatten();
+    let mut keys = std::iter::once("kind").chain(keys.map(|(key, _)| key.as_str()));
+    match keys.find(|key| networks[0].get(key) != networks[1].get(key)) {
+        Some(key) => networks.each_ref().map(|network| match network.get(key) {
+            Some(value) => format!("net.{key} = {value}"),
+            None => format!("without net.{key}"),
+        }),
+        None => [stored, asked].map(|NetSpec { planes, actions, .. }| {
+            let PlaneShape { channels, height, width } = planes;
+            format!("{channels} planes of {height}×{width} and {actions} actions")
+        }),
+    }
 }
 
 /// The training state of generation 0.

@@ -16,8 +16,10 @@ mod arena_watch;
 mod deviation;
 mod from;
 mod lock;
+mod metrics;
 mod missing_journal;
 mod offers;
+mod optimizer;
 mod resume;
 
 struct Actor {
@@ -148,8 +150,20 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
 
     // A configuration with another network is refused in the same directory.
     config.net = ouro_net::Architecture::Conv { channels: 5, layers: 1, hidden: 8 };
+    let refused = Learner::bind(config.clone()).await.err();
+    let Some(LearnerError::OtherRun { what, stored, asked, .. }) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!((what, &*asked), ("network", "net.channels = 5"));
+    assert!(stored.starts_with("net.channels = ") && stored != asked, "{stored}");
+    config.net = ouro_net::Architecture::Mlp {
+        layers: 1,
+        hidden: 8,
+        value: ouro_net::ValueRange::Unbounded,
+    };
     let refused = Learner::bind(config).await.err();
-    assert!(matches!(refused, Some(LearnerError::OtherRun { what: "network", .. })));
+    let Some(LearnerError::OtherRun { stored, asked, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!([stored, asked], ["net.kind = \"conv\"", "net.kind = \"mlp\""]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

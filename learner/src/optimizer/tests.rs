@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::TrainConfig;
 use crate::device::TrainDevice;
 use crate::testing::spec;
 use ouro_game::Rng;
@@ -86,6 +87,28 @@ fn a_decay_below_the_precision_of_a_weight_adds_up() {
     // 1,000 steps of 2e-4 · 1e-4. The gradients move the weights meanwhile, by a few percent.
     let share = shrunk / squares;
     assert!((share / 2e-5 - 1.0).abs() < 0.15, "{share}");
+}
+
+/// Before, an ε that rounds to 0 was accepted, and a gradient of 0 made all weights NaN.
+#[test]
+fn a_gradient_of_0_at_the_least_epsilon_changes_no_weight() {
+    let rule = |epsilon| OptimizerConfig::AdamW { beta1: 0.9, beta2: 0.999, epsilon };
+    let check = |epsilon| {
+        let train = TrainConfig { optimizer: rule(epsilon), ..TrainConfig::default() };
+        train.validate().map_err(|error| error.key)
+    };
+    let least = 1e-30;
+    assert_eq!(check(least), Ok(()));
+    assert_eq!(check(1e-60), Err("train.optimizer.epsilon".to_owned()));
+
+    let device = TrainDevice::cpu();
+    let layout = ParameterLayout::new(&spec());
+    let (length, state) = (layout.trained_len(), OptimizerState::default());
+    let mut optimizer = Optimizer::new(rule(least), 0.0, 1.0, &layout, &state, device.plain());
+    let zeros = Tensor::<1>::zeros([length], device.plain());
+    let (trained, norm) = optimizer.step(zeros.clone() + 0.5, zeros, 1e-3);
+    assert_eq!(read(&trained).unwrap(), vec![0.5; length]);
+    assert_eq!(read(&norm).unwrap(), [0.0]);
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::batch::Batch;
 use crate::config::{AlphaZeroConfig, ReinforceConfig};
 use crate::testing::{architectures, config, game_of, random_game, searched_game, won_game};
 
+mod augmentation;
+
 const NEWEST: Generation = Generation(20);
 
 fn alphazero() -> Config {
@@ -372,24 +374,6 @@ fn surprising_positions_are_drawn_more_often() {
     let examined = examine(&config, &game).unwrap();
     let weights: Vec<f32> = (0..2).map(|position| examined.game.weight(position)).collect();
     assert!((weights[0] - 1.25).abs() < 1e-6 && (weights[1] - 0.75).abs() < 1e-6, "{weights:?}");
-}
-
-#[test]
-fn augmented_targets_are_legal_in_their_images() {
-    let config = alphazero();
-    let rules = rules(&config).unwrap();
-    let examined = examine(&config, &fresh(searched_game())).unwrap();
-    let draws = all(examined.game);
-    let mut turned = 0;
-    for index in 0..40 {
-        let mut augmentation = Rng::indexed(1, "augment", index);
-        let batch = rules.positions(&draws, &mut augmentation).unwrap();
-        for (share, legal) in batch.policy.iter().zip(&batch.legal) {
-            assert!(*share == 0.0 || *legal);
-        }
-        turned += usize::from(batch.policy[0] != 0.75);
-    }
-    assert!(turned > 20, "{turned} of 40 were turned");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use ouro_game::GameConfig;
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::push_request::Message as Ask;
 use ouro_proto::learner::v1::push_response::Message as Answer;
+use ouro_proto::text::brief;
 use ouro_proto::trajectory::{Hello, from_wire};
 use ouro_replay::{Item, Refusal};
 use ouro_service::access::Identity;
@@ -81,7 +82,7 @@ pub(super) async fn serve(
         responses,
         received: watermark,
         acknowledged: watermark,
-        repeated: false,
+        repeated: None,
         arrivals: VecDeque::new(),
         examining: VecDeque::new(),
         examined: None,
@@ -94,9 +95,10 @@ pub(super) async fn serve(
 /// Opens the session of an actor.
 async fn open_session(shared: &Shared, hello: &Hello) -> Result<PushSession, StreamError> {
     if hello.config != shared.game {
+        // Both go to the log and to the peer, and an actor's configuration may be long.
         let text = |game: &Arc<GameConfig>| {
-            serde_json::to_string(game.as_ref())
-                .unwrap_or_else(|error| format!("unreadable: {error}"))
+            let text = serde_json::to_string(game.as_ref());
+            brief(&text.unwrap_or_else(|error| format!("unreadable: {error}")))
         };
         let (got, expected) = (text(&hello.config), text(&shared.game));
         return Err(StreamError::OtherGame { got, expected });
@@ -176,8 +178,8 @@ struct Connection<'a> {
     received: u64,
     /// Highest sequence number acknowledged.
     acknowledged: u64,
-    /// Whether a decided game arrived again and needs another acknowledgement.
-    repeated: bool,
+    /// The lowest number of a decided game that arrived again and needs another acknowledgement.
+    repeated: Option<u64>,
     /// The sequence numbers of games without an acknowledgement, with the times of their arrival.
     arrivals: VecDeque<(u64, Instant)>,
     /// The games that are checked or wait for it. Those that wait end with the connection, so that
@@ -196,7 +198,7 @@ impl Connection<'_> {
         let welcome = wire::Welcome {
             epoch: self.session.epoch,
             watermark: self.acknowledged,
-            newest_generation: self.shared.progress.generation().0,
+            newest_generation: self.published_generation(),
             refusals: self.refusals(self.hello.answered, self.acknowledged),
         };
         if !self.send(Answer::Welcome(welcome)).await? {
@@ -269,13 +271,13 @@ impl Connection<'_> {
             return Err(StreamError::Gap { got, expected });
         }
         if got < expected {
-            return self.repeat().await;
+            return self.repeat(got).await;
         }
         self.received = got;
         if got <= self.acknowledged {
             // An earlier connection of this epoch sent the game, and its decision reached the disk
             // after the welcome.
-            return self.repeat().await;
+            return self.repeat(got).await;
         }
         self.arrivals.push_back((got, Instant::now()));
         let (shared, hello) = (Arc::clone(self.shared), self.hello.clone());
@@ -294,9 +296,9 @@ impl Connection<'_> {
         Ok(true)
     }
 
-    /// Acknowledges a game again that was decided before.
-    async fn repeat(&mut self) -> Result<bool, StreamError> {
-        self.repeated = true;
+    /// Acknowledges the game `got` again, which was decided before.
+    async fn repeat(&mut self, got: u64) -> Result<bool, StreamError> {
+        self.repeated = Some(self.repeated.map_or(got, |lowest| lowest.min(got)));
         self.shared.progress.figures().duplicates.fetch_add(1, Ordering::Relaxed);
         self.acknowledge().await
     }
@@ -333,7 +335,7 @@ impl Connection<'_> {
     async fn acknowledge(&mut self) -> Result<bool, StreamError> {
         let watermark = *self.session.watermark.borrow_and_update();
         let pause = self.shared.journal_writer.pause();
-        if watermark <= self.acknowledged && !self.repeated && pause.is_zero() {
+        if watermark <= self.acknowledged && self.repeated.is_none() && pause.is_zero() {
             return Ok(true);
         }
         while let Some((got, arrival)) = self.arrivals.pop_front_if(|(got, _)| *got <= watermark) {
@@ -342,9 +344,12 @@ impl Connection<'_> {
             }
             self.shared.progress.figures().acknowledgement.observe(arrival.elapsed());
         }
-        let refusals = self.refusals(self.acknowledged, watermark);
-        (self.acknowledged, self.repeated) = (self.acknowledged.max(watermark), false);
-        let newest_generation = self.shared.progress.generation().0;
+        // An actor counts a game at the first acknowledgement after it has sent the game. The refusal may
+        // have been reported before, so it is reported again.
+        let repeated = self.repeated.take().map_or(u64::MAX, |lowest| lowest - 1);
+        let refusals = self.refusals(self.acknowledged.min(repeated), watermark);
+        self.acknowledged = self.acknowledged.max(watermark);
+        let newest_generation = self.published_generation();
         let pause_ms = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX);
         let ack = wire::Ack { watermark, refusals, newest_generation, pause_ms };
         self.send(Answer::Ack(ack)).await
@@ -353,6 +358,12 @@ impl Connection<'_> {
     /// The refusals after `answered` up to `watermark`.
     fn refusals(&self, answered: u64, watermark: u64) -> Vec<wire::Refusal> {
         self.session.refusals.report(answered, watermark).into_iter().map(Into::into).collect()
+    }
+
+    /// The newest generation that the arena has; 0 before it has one. Actors fetch weights from the
+    /// arena, so the generation that training has just made is of no use to them yet.
+    fn published_generation(&self) -> u32 {
+        self.shared.delivered.borrow().newest.unwrap_or_default().0
     }
 
     /// Sends an answer; `false` if the client is gone.

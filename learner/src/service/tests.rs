@@ -77,6 +77,7 @@ struct Served {
     url: String,
     intake: Intake,
     replay: Arc<SharedReplay>,
+    delivery: watch::Sender<Delivery>,
     disk: MemoryDisk,
     server: DropGuard,
 }
@@ -84,17 +85,31 @@ struct Served {
 impl Served {
     /// Serves the actors of `run`.
     async fn start(settings: ReplaySettings, run: Option<RunId>) -> Self {
+        let disk = MemoryDisk::new();
+        let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
+        let start = |replay, progress| {
+            let (journal_writer, _) =
+                JournalWriter::start(journal, replay, progress).expect("a thread");
+            journal_writer
+        };
+        Self::with_writer(settings, run, disk, start).await
+    }
+
+    /// Serves the actors of `run` with the journal writer that `start` starts on `disk`.
+    async fn with_writer(
+        settings: ReplaySettings,
+        run: Option<RunId>,
+        disk: MemoryDisk,
+        start: impl FnOnce(Arc<SharedReplay>, SharedStatus) -> JournalWriter,
+    ) -> Self {
         let config = config();
         let replay = Replay::resume(settings, &ReplayState::default()).expect("possible");
         let replay = Arc::new(SharedReplay::new(replay, Generation(0)));
         let (progress, stop) = (SharedStatus::default(), CancellationToken::new());
-        let disk = MemoryDisk::new();
-        let (journal, _) = Journal::open(disk.clone(), b"", Default::default()).expect("empty");
-        let (journal_writer, _) =
-            JournalWriter::start(journal, Arc::clone(&replay), progress.clone()).expect("a thread");
+        let journal_writer = start(Arc::clone(&replay), progress.clone());
         let rules = crate::rules::rules(&config).expect("a valid configuration").into();
-        let delivered = watch::Sender::default().subscribe();
-        let kept = Arc::clone(&replay);
+        let delivery = watch::Sender::default();
+        let (kept, delivered) = (Arc::clone(&replay), delivery.subscribe());
         let intake =
             Intake::new(rules, journal_writer, kept, progress, delivered, &config, stop.clone());
         intake.welcome_actors(run);
@@ -103,7 +118,7 @@ impl Served {
         let server = server.expect("a free port").add_service(service, &[]);
         let url = format!("http://{}", server.local_addr());
         tokio::spawn(server.run_until(stop.clone()));
-        Self { url, intake, replay, disk, server: stop.drop_guard() }
+        Self { url, intake, replay, delivery, disk, server: stop.drop_guard() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams that break the protocol. Each ends with a status, and other streams continue.
 
-use ouro_game::{GameConfig, connect_four};
+use ouro_game::{GameConfig, connect_four, maze_dash};
 use ouro_learner::config::{AlgorithmConfig, ReinforceConfig};
 use ouro_proto::learner::v1 as wire;
 use ouro_proto::learner::v1::RefusalReason as Reason;
@@ -40,7 +40,7 @@ fn nothing() -> wire::PushRequest {
 /// A name, the messages sent, and the code and start of the text of the final status.
 type Break = (&'static str, fn() -> Vec<wire::PushRequest>, Code, &'static str);
 
-const BREAKS: [Break; 22] = [
+const BREAKS: [Break; 23] = [
     ("a game first", || vec![game(1)], Code::InvalidArgument, "the first message must be a hello"),
     (
         "nothing first",
@@ -137,6 +137,12 @@ const BREAKS: [Break; 22] = [
         "actor plays {\"game\":\"connect_four\"",
     ),
     (
+        "another game with a board of 60,000 bytes",
+        || spoilt(|h| h.config_json = large_game()),
+        Code::FailedPrecondition,
+        "actor plays {\"game\":\"maze_dash\"",
+    ),
+    (
         "a life that never was",
         || spoilt(|h| h.epoch = Some(9)),
         Code::FailedPrecondition,
@@ -171,6 +177,12 @@ const BREAKS: [Break; 22] = [
 
 fn other_game() -> String {
     let game = GameConfig::ConnectFour(connect_four::Config::default());
+    serde_json::to_string(&game).expect("plain data")
+}
+
+fn large_game() -> String {
+    let board = Some(".".repeat(60_000));
+    let game = GameConfig::MazeDash(maze_dash::Config { board, ..maze_dash::Config::default() });
     serde_json::to_string(&game).expect("plain data")
 }
 

@@ -3,8 +3,10 @@
 use std::cell::Cell;
 
 use ouro_game::battlesnake::{Config, Small};
+use ouro_net::{Architecture, ValueRange};
 use ouro_search::SearchConfig;
 use ouro_settings::{ScriptedConfig, exploring};
+use ouro_testkit::network::spec_of;
 
 use super::*;
 
@@ -72,6 +74,8 @@ fn scripted_players_play_as_they_do_elsewhere_and_leave_other_games_as_they_were
 fn players_that_cannot_have_a_seat_are_refused_with_a_remedy() {
     for (name, part) in [
         ("minimax{ms=5}", "minimax{ms=5} has a time limit"),
+        ("mcts{sims=8,weights=self,cache=64}", "cache=64} has a cache"),
+        ("mcts{sims=268435456}", "give fewer"),
         ("queen", "known are random"),
         ("net{weights=w}", "w"),
         ("greedy", "battlesnake only"),
@@ -95,6 +99,26 @@ fn players_that_search_too_far_for_the_game_are_refused_with_the_key() {
     let error = worker("minimax{depth=6}").err().unwrap().to_string();
     assert!(error.starts_with("actor.scripted.players: "), "{error}");
     assert!(error.ends_with("give a smaller depth"), "{error}");
+}
+
+#[test]
+fn players_with_weights_are_checked_with_the_network_of_the_run() {
+    let game = TicTacToe::default();
+    let refused = |name: &str, architecture| {
+        let net = Some(spec_of(&game, architecture));
+        let settings = WorkerSettings { net, ..against(&[name], 0.5, None) };
+        Worker::new(game, Arc::new(config()), settings).err().map(|error| error.to_string())
+    };
+    let of_range = |value| Architecture::Mlp { layers: 1, hidden: 8, value };
+    let drawing = "mcts{sims=8,weights=self,draw=-0.5}";
+    assert_eq!(refused(drawing, of_range(ValueRange::Tanh)), None);
+    let error = refused(drawing, of_range(ValueRange::Unbounded)).unwrap();
+    assert!(error.starts_with("actor.scripted.players: ") && error.contains("draw"), "{error}");
+    // A large network evaluates too slowly for as many simulations.
+    let many = "mcts{sims=1000000,weights=self}";
+    assert_eq!(refused(many, of_range(ValueRange::Tanh)), None);
+    let error = refused(many, "medium".parse().unwrap()).unwrap();
+    assert!(error.ends_with("give fewer"), "{error}");
 }
 
 #[test]

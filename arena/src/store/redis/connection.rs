@@ -133,9 +133,9 @@ impl Connection {
         self.check = Some(check);
     }
 
-    /// Changes the time over which commands are repeated.
-    pub(crate) fn set_patience(&mut self, patience: Duration) {
-        self.patience = patience;
+    /// Changes the time over which commands are repeated, and returns the previous one.
+    pub(crate) fn set_patience(&mut self, patience: Duration) -> Duration {
+        std::mem::replace(&mut self.patience, patience)
     }
 }
 

@@ -181,6 +181,36 @@ fn what_a_lost_answer_stored_counts_after_a_recovery() {
 }
 
 #[test]
+fn a_server_without_memory_is_not_recovered_until_it_takes_writes() {
+    let Some(server) = Server::start() else { return };
+    let store = filled(&server).without_patience();
+    let limit = |bytes: &str| server.command::<()>(&["CONFIG", "SET", "maxmemory", bytes]);
+    limit("1");
+    for _ in 0..2 {
+        assert!(store.add_checkpoint(&checkpoint(2)).unwrap_err().is_passing());
+        let error = store.recover().unwrap_err();
+        assert!(error.is_passing() && error.to_string().contains("maxmemory"), "{error}");
+    }
+    // A check of the writer writes nothing, so it succeeds.
+    store.check_writer().unwrap();
+    // An arena can start meanwhile, and then waits for memory as well.
+    drop(store);
+    let store = server.open().without_patience();
+    assert_eq!(store.bind_run(&run(), RunId::of(b"other")).unwrap(), RunId::of(b"run"));
+    assert_eq!(store.prune_games(&|_| true).unwrap(), 0);
+    assert!(store.recover().unwrap_err().is_passing());
+    limit("0");
+    store.recover().unwrap();
+    store.add_checkpoint(&checkpoint(2)).unwrap();
+    assert_eq!(entries(&server.open()).len(), 4);
+    // An arena that was replaced does not take its epoch back.
+    let next = server.open();
+    assert!(matches!(store.recover(), Err(StoreError::Fenced { .. })));
+    next.recover().unwrap();
+    next.add_checkpoint(&checkpoint(3)).unwrap();
+}
+
+#[test]
 fn an_append_that_arrives_after_it_was_given_up_counts() {
     let Some(server) = Server::start() else { return };
     let store = filled(&server);

@@ -30,6 +30,11 @@ impl WeightsFolder {
         Ok(folder)
     }
 
+    /// Opens the folder to read weights. A folder that is missing is not created; it has no weights.
+    pub fn open_to_read(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
     /// Removes a file, if it is there.
     fn remove_file(&self, file: &Path) -> Result<(), WeightsError> {
         match fs::remove_file(file) {
@@ -92,8 +97,12 @@ impl WeightsStore for WeightsFolder {
 
     fn hashes(&self) -> Result<Vec<ContentHash>, WeightsError> {
         let failed = |source| self.failed(&self.path, source);
+        let entries = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?,
+        };
         let mut hashes = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(failed)? {
+        for entry in entries {
             let name = entry.map_err(failed)?.file_name();
             hashes.extend(name.to_str().and_then(hash_in));
         }
@@ -136,6 +145,17 @@ mod tests {
         // Writing the file again repairs it.
         weights.write(hash, b"weights").unwrap();
         assert_eq!(weights.read(hash).unwrap(), b"weights");
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_has_no_weights_and_is_not_created_to_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("weights");
+        let weights = WeightsFolder::open_to_read(&path);
+        assert!(weights.hashes().unwrap().is_empty());
+        let missing = weights.read(ContentHash::of(b"weights"));
+        assert!(matches!(missing, Err(WeightsError::Missing(_))), "{missing:?}");
+        assert!(!path.exists());
     }
 
     #[test]

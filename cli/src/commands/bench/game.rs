@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::machine::Machine;
 use super::timing::{Spread, Work, rate};
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     seconds: f64,
     /// Runs per number.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = whole::<u16>(1..=u16::MAX))]
     runs: u16,
 }
 

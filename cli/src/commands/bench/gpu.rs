@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use super::learner::{check_batches, check_memory, named_cases};
 use super::timing::Spread;
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -37,11 +38,11 @@ const SLOWEST: usize = 6;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Networks, as `ouro bench learner` names them.
-    #[arg(long, value_delimiter = ',', default_values_t = ["small", "medium", "tower_128x10"].map(str::to_owned))]
+    /// Networks, as `ouro bench learner` names them, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "small,medium,tower_128x10")]
     network: Vec<String>,
-    /// Rows per optimiser step.
-    #[arg(long, value_delimiter = ',', default_values_t = [256, 1_024, 4_096])]
+    /// Rows per optimiser step, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "256,1024,4096")]
     batch: Vec<u32>,
     /// Where to train: auto, vulkan, wgpu or cpu.
     #[arg(long, default_value = "vulkan")]
@@ -50,10 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_software_adapter: bool,
     /// Rows of the batches on which CPU and GPU are compared.
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    #[arg(long, default_value_t = 64, value_parser = whole::<u32>(1..=4_096))]
     parity_rows: u32,
     /// Optimiser steps that CPU and GPU take on their own before they are compared.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = whole::<u32>(0..=u32::MAX))]
     parity_steps: u32,
     /// Let burn do everything, without passes of our own.
     #[arg(long)]

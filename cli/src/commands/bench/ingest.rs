@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::machine::Machine;
 use super::timing::Spread;
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -41,17 +42,17 @@ const WARM_UP: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Games to push.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Pushed::Duel7x7, Pushed::Connect4])]
+    /// Games to push, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "duel-7x7,connect4")]
     game: Vec<Pushed>,
     /// Streams that push at once.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    #[arg(long, default_value_t = 8, value_parser = whole::<u16>(1..=1_024))]
     streams: u16,
     /// Different games, which are pushed in turn.
-    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, default_value_t = 512, value_parser = whole::<u32>(1..=65_536))]
     games: u32,
     /// Threads that replay games at once [default: the cores].
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    #[arg(long, value_parser = whole::<u16>(1..=1_024))]
     replay_threads: Option<u16>,
     /// Folder for the journal; what is made there is removed [default: the temporary folder].
     #[arg(long, value_name = "DIR")]
@@ -60,7 +61,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 2.0, value_parser = positive)]
     seconds: f64,
     /// Runs per number.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = whole::<u16>(1..=u16::MAX))]
     runs: u16,
 }
 

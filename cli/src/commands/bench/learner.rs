@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::machine::Machine;
 use super::timing::Spread;
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,11 +29,11 @@ const WARM_UP: usize = 3;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Networks, as `ouro bench net` names them.
-    #[arg(long, value_delimiter = ',', default_values_t = ["small".to_owned(), "medium".to_owned()])]
+    /// Networks, as `ouro bench net` names them, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "small,medium")]
     network: Vec<String>,
-    /// Rows per optimiser step.
-    #[arg(long, value_delimiter = ',', default_values_t = [256, 1_024])]
+    /// Rows per optimiser step, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "256,1024")]
     batch: Vec<u32>,
     /// Where to train: auto, vulkan, wgpu or cpu.
     #[arg(long, default_value = "auto")]
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     seconds: f64,
     /// Runs per number.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = whole::<u16>(1..=u16::MAX))]
     runs: u16,
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::machine::Machine;
 use super::timing::Spread;
 use crate::commands::method;
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::commands::style;
 use crate::failure::Failure;
@@ -28,11 +29,12 @@ pub(crate) struct Arguments {
     /// Methods to compare; all if none is named.
     #[arg(value_parser = method::parse)]
     methods: Vec<Method>,
-    /// Sides of the boards. Besides the paper's, any side from 2 to 1000; 31 % are then obstacles.
-    #[arg(long, value_delimiter = ',', default_values_t = PAPER.map(|row| row.side))]
+    /// Sides of the boards, separated by commas. Besides the paper's, any side from 2 to 1000; 31 % are then
+    /// obstacles.
+    #[arg(long, value_delimiter = ',', default_value = "5,6,10,15,20,30,50")]
     sides: Vec<usize>,
     /// Boards of each size.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 50, value_parser = whole::<u16>(1..=u16::MAX))]
     boards: u16,
     /// Seconds for each board.
     #[arg(long, default_value_t = 20.0, value_parser = positive)]
@@ -44,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     free_start: bool,
     /// Threads of the search for each board.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u16>(1..=1024))]
     threads: u16,
 }
 
@@ -219,7 +221,22 @@ impl Display for Report {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn the_default_sides_are_those_of_the_paper() {
+        let sides = |words: &[&str]| CommandLine::parse_from(words).arguments.sides;
+        assert_eq!(sides(&["bench"]), PAPER.map(|row| row.side));
+        assert_eq!(sides(&["bench", "--sides", "5,8"]), [5, 8]);
+    }
 
     #[test]
     fn the_table_says_that_unsolved_boards_have_no_time() {

@@ -12,6 +12,7 @@ use ouro_net::synthetic::random_weights;
 use serde::Serialize;
 
 use super::machine::Machine;
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -22,7 +23,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 0.1, value_parser = positive)]
     seconds: f64,
     /// Runs per figure.
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 7, value_parser = whole::<u16>(1..=u16::MAX))]
     runs: u16,
 }
 

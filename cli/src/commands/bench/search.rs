@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::machine::Machine;
 use super::timing::Spread;
 use crate::clock::WallClock;
+use crate::commands::numbers::whole;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 2.0, value_parser = positive)]
     seconds: f64,
     /// Runs per figure.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 3, value_parser = whole::<u16>(1..=u16::MAX))]
     runs: u16,
     /// The network: `tiny`, `small`, `medium` or `snake_paper`.
     #[arg(long, default_value = "small")]

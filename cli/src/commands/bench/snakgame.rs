@@ -9,13 +9,15 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use ouro_game::snakgame::{Board, generate, one_snake_bound, play_official};
+use ouro_game::snakgame::{Board, MAX_SIDE, MIN_SIDE, generate, one_snake_bound, play_official};
 use ouro_rating::{Estimate, paired_ratio};
 use ouro_snakgame::Named;
 use serde::Serialize;
 
 use super::machine::Machine;
 use super::timing::Spread;
+use crate::commands::count::counted;
+use crate::commands::numbers::whole;
 use crate::commands::strategy;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -30,11 +32,11 @@ pub(crate) struct Arguments {
     /// Strategies to compare; all if none is named.
     #[arg(value_parser = strategy::parse)]
     strategies: Vec<Named>,
-    /// Sides of the boards, 10 to 600.
-    #[arg(long, value_delimiter = ',', default_values_t = [250, 550])]
+    /// Sides of the boards, 10 to 600, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "250,550", value_parser = whole::<u16>(MIN_SIDE..=MAX_SIDE))]
     sides: Vec<u16>,
     /// Games of each strategy on each size.
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 20, value_parser = whole::<u16>(1..=u16::MAX))]
     seeds: u16,
 }
 
@@ -93,7 +95,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
                 share_of_bound: mean(shares),
                 mean_snakes: mean(snakes),
                 seconds: Spread::of(seconds.clone()).ok_or_else(none)?,
-                to_editorial: paired_ratio(scores, &base.scores),
+                to_editorial: ratio_of_scores(scores, &base.scores),
             });
         }
     }
@@ -125,20 +127,26 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
+/// The ratio of two sums of scores on the same seeds. Scores are not negative, so with few seeds the
+/// interval ends at 0.
+fn ratio_of_scores(scores: &[f64], base: &[f64]) -> Estimate {
+    let ratio = paired_ratio(scores, base);
+    if ratio.is_bounded() { Estimate { low: ratio.low.max(0.0), ..ratio } } else { ratio }
+}
+
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}, {} seeds", self.machine.cpu, self.seeds)?;
+        writeln!(f, "{}, {}", self.machine.cpu, counted(self.seeds, "seed"))?;
         writeln!(
             f,
-            "{:12} {:>5} {:>9} {:>6} {:>8} {:>8} {:>8}  ratio to the editorial",
-            "strategy", "side", "score/M", "share", "snakes", "median s", "max s"
+            "{:12} {:>5} {:>10} {:>6} {:>8} {:>8} {:>8}  ratio to the editorial",
+            "strategy", "side", "score", "share", "snakes", "median s", "max s"
         )?;
         for row in &self.rows {
             let Row { strategy, side, mean_score, share_of_bound, mean_snakes, seconds, .. } = row;
             writeln!(
                 f,
-                "{strategy:12} {side:>5} {:>9.3} {share_of_bound:>6.3} {mean_snakes:>8.1} {:>8.2} {:>8.2}  {}",
-                mean_score / 1e6,
+                "{strategy:12} {side:>5} {mean_score:>10.0} {share_of_bound:>6.3} {mean_snakes:>8.1} {:>8.2} {:>8.2}  {}",
                 seconds.median,
                 seconds.max,
                 ratio(row.to_editorial),
@@ -161,6 +169,16 @@ fn ratio(estimate: Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_ratio_of_scores_has_no_negative_end() {
+        let (scores, base) = ([10.0, 500.0], [500.0, 490.0]);
+        assert!(paired_ratio(&scores, &base).low < 0.0);
+        let Estimate { value, low, high } = ratio_of_scores(&scores, &base);
+        assert!(low == 0.0 && low < value && value < high && high.is_finite());
+        // Without an interval there is no end to move.
+        assert_eq!(ratio_of_scores(&[3.0], &[2.0]).low, f64::NEG_INFINITY);
+    }
 
     #[test]
     fn an_unknown_interval_is_a_dash() {

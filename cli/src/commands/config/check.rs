@@ -17,8 +17,9 @@ use crate::output::Output;
 
 /// Prints one line per problem. Returns an error if there is at least one.
 pub(super) fn run(path: &Path, output: &mut Output) -> Result<ExitCode, Failure> {
-    let Source { base, table, .. } = Source::read(path).map_err(Failure::unreadable)?;
-    let problems = problems(path, &base, table)?;
+    let Source { base, table, incomplete, .. } = Source::read(path).map_err(Failure::unreadable)?;
+    let mut problems = problems(path, &base, table)?;
+    problems.extend(incomplete.map(|error| (error.key.clone(), error.to_string())));
     let file = path.display();
     for (key, text) in &problems {
         let value = json!({ "file": path, "key": key, "problem": text });

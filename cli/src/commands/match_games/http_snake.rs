@@ -16,13 +16,14 @@ use ouro_players::game_specific::{BuildResult, build_for_game};
 use ouro_players::registry::{NameError, Options, PlayerSyntax};
 use ouro_players::{Choice, Player, Request};
 use ureq::Agent;
-use ureq::http::Uri;
+use ureq::http::{StatusCode, Uri};
 
+use crate::commands::entrants::ELSEWHERE;
 use crate::failure::Failure;
 
 /// Syntax of the name.
 const SYNTAX: PlayerSyntax = PlayerSyntax {
-    name: "http",
+    name: ELSEWHERE,
     options: &["url", "ms"],
     defaults: &[],
     usage: &["http{url=http://HOST:PORT}", "http{url=http://HOST:PORT,ms=MILLISECONDS}"],
@@ -60,10 +61,21 @@ pub(super) fn probe(name: &str) -> Result<(), Failure> {
             "{name}: its snake has API version {:?}; version 1 is needed",
             info.apiversion
         ))),
-        Err(problem) => Err(Failure::unavailable(format_args!(
+        Err(NoSnake::Silent(problem)) => Err(Failure::unavailable(format_args!(
             "{name}: no snake answers there: {problem}; start it first"
         ))),
+        Err(NoSnake::Other(problem)) => Err(Failure::unavailable(format_args!(
+            "{name}: a server answers there, but no snake: {problem}; check the path of the URL"
+        ))),
     }
+}
+
+/// Why no snake was found at a URL. The texts complete the messages.
+enum NoSnake {
+    /// No reply came.
+    Silent(String),
+    /// The reply is not that of a snake.
+    Other(String),
 }
 
 /// Requests of one entrant that got no valid move, over all threads.
@@ -180,10 +192,19 @@ impl HttpSnake {
         })
     }
 
-    fn info(&self) -> Result<Info, String> {
+    fn info(&self) -> Result<Info, NoSnake> {
         let request = self.agent.get(self.url.info());
         let reply = request.config().timeout_global(Some(PATIENCE)).build().call();
-        Info::parse(&body(reply, PATIENCE)?).map_err(|error| error.to_string())
+        let status = match &reply {
+            Ok(reply) => Some(reply.status().as_u16()),
+            Err(ureq::Error::StatusCode(status)) => Some(*status),
+            Err(_) => None,
+        };
+        if let Some(status) = status.filter(|status| *status != StatusCode::OK.as_u16()) {
+            return Err(NoSnake::Other(format!("status {status}")));
+        }
+        let bytes = body(reply, PATIENCE).map_err(NoSnake::Silent)?;
+        Info::parse(&bytes).map_err(|error| NoSnake::Other(error.to_string()))
     }
 
     fn post(&self, verb: &str, state: &GameState, limit: Duration) -> Result<Vec<u8>, String> {
@@ -322,7 +343,7 @@ fn body(
         error => error.to_string(),
     };
     let mut reply = reply.map_err(problem)?;
-    if reply.status() != ureq::http::StatusCode::OK {
+    if reply.status() != StatusCode::OK {
         return Err(format!("status {}", reply.status()));
     }
     reply.body_mut().with_config().limit(REPLY_BYTES).read_to_vec().map_err(problem)

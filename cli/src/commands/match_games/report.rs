@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ouro_game::maze_dash::MazeDash;
+use ouro_game::{Game, snake, snakgame};
 use ouro_rating::Estimate;
 use serde::Serialize;
 
@@ -14,6 +17,7 @@ use super::ratings::{self, Rated};
 use super::schedule::Planned;
 use super::sums::{Compared, Shares, Sums};
 use super::timed::Times;
+use crate::commands::count::counted;
 
 /// A figure and its 95 % interval. Infinite numbers are `null` in JSON.
 #[derive(Debug, Serialize)]
@@ -26,6 +30,30 @@ struct Interval {
 impl From<Estimate> for Interval {
     fn from(Estimate { value, low, high }: Estimate) -> Self {
         Self { value, low, high }
+    }
+}
+
+impl Interval {
+    /// The interval without values that are impossible. An unknown interval stays unknown.
+    fn within(self, possible: &RangeInclusive<f64>) -> Self {
+        let Self { value, low, high } = self;
+        if low.is_infinite() || high.is_infinite() {
+            return self;
+        }
+        Self { value, low: low.max(*possible.start()), high: high.min(*possible.end()) }
+    }
+}
+
+/// The scores that are possible in a game of one player. Elsewhere a score sums rewards, which may be any
+/// numbers.
+fn possible_scores(game: &str) -> RangeInclusive<f64> {
+    if game == MazeDash::NAME {
+        // The share of the cells that is visited.
+        0.0..=1.0
+    } else if [snake::Small::NAME, snakgame::Small::NAME].contains(&game) {
+        0.0..=f64::INFINITY
+    } else {
+        f64::NEG_INFINITY..=f64::INFINITY
     }
 }
 
@@ -109,7 +137,7 @@ impl Report {
         schedule: &[Planned],
         played: &Match<C>,
     ) -> Self {
-        let names = labels(players);
+        let (names, possible) = (labels(players), possible_scores(game));
         let games = &played.played;
         let sums = Sums::new(schedule, games, seats);
         let compared = sums.compare();
@@ -145,7 +173,8 @@ impl Report {
                 .map(|index| {
                     let Shares { seats, expected, first_places, score } = sums.shares(index);
                     let player = names[index].clone();
-                    let (first_places, score) = (first_places.into(), score.into());
+                    let first_places = first_places.into();
+                    let score = Interval::from(score).within(&possible);
                     Entrant { player, seats, first_places, expected, score }
                 })
                 .collect(),
@@ -191,19 +220,28 @@ fn timed(name: &str, times: &Times) -> MoveTime {
     }
 }
 
+/// A time with four digits after the point. A shorter one is not 0.
+fn milliseconds(time: f64) -> String {
+    if time > 0.0 && time < 0.000_1 { "< 0.0001".to_owned() } else { format!("{time:.4}") }
+}
+
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} games of {} ({} distinct, {} cut short), {:.1} plies on average",
-            self.games, self.game, self.distinct, self.truncated, self.mean_plies
+            "{} of {} ({} distinct, {} cut short), {:.1} plies on average",
+            counted(self.games, "game"),
+            self.game,
+            self.distinct,
+            self.truncated,
+            self.mean_plies
         )?;
         if self.distinct < self.games {
             writeln!(
                 f,
-                "{} games repeat an earlier one and count like the others; between players without \
-                 randomness they are no evidence, and the intervals are too narrow",
-                self.games - self.distinct
+                "{} repeated an earlier one and counted like the others; between players without \
+                 randomness such games are no evidence, and the intervals are too narrow",
+                counted(self.games - self.distinct, "game")
             )?;
         }
         for pairing in &self.pairings {
@@ -242,8 +280,9 @@ impl Display for Report {
         for MissingMoves { player, requests, first } in &self.missing {
             writeln!(
                 f,
-                "\n{player}: {requests} requests of this run got no valid move, so the previous move was repeated; \
-                 first error: {first}"
+                "\n{player}: {} of this run got no valid move, so the previous move was repeated; \
+                 first error: {first}",
+                counted(*requests, "request")
             )?;
         }
         if self.times.is_empty() {
@@ -251,10 +290,11 @@ impl Display for Report {
         }
         writeln!(f, "\n{:<width$}   moves   median ms      p99 ms      max ms", "player")?;
         for row in &self.times {
+            let [median, p99, max] = [row.median_ms, row.p99_ms, row.max_ms].map(milliseconds);
             writeln!(
                 f,
-                "{:<width$}  {:>6}  {:>10.4}  {:>10.4}  {:>10.4}",
-                row.player, row.moves, row.median_ms, row.p99_ms, row.max_ms
+                "{:<width$}  {:>6}  {median:>10}  {p99:>10}  {max:>10}",
+                row.player, row.moves
             )?;
         }
         Ok(())
@@ -280,8 +320,9 @@ impl Pairing {
         } else {
             writeln!(
                 f,
-                "  ahead in {wins} comparisons, level in {draws}, behind in {losses}, of {games} \
-                 games; {value:.1} %, 95 % interval {low:.1} to {high:.1}"
+                "  ahead in {}, level in {draws}, behind in {losses}, of {games} games; {value:.1} %, 95 % \
+                 interval {low:.1} to {high:.1}",
+                counted(wins, "comparison")
             )?;
         }
         writeln!(
@@ -346,6 +387,25 @@ mod tests {
         let expected =
             "\na against b\n  2 won (50.0 %), 1 drawn, 1 lost; score 62.5 %, 95 % interval ";
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn the_interval_of_a_mean_score_has_possible_scores_only() {
+        let estimate = |low, high| Interval { value: 0.25, low, high };
+        for (game, expected) in
+            [("maze_dash", (0.0, 1.0)), ("snake", (0.0, 1.659)), ("battlesnake", (-1.144, 1.659))]
+        {
+            let Interval { low, high, .. } = estimate(-1.144, 1.659).within(&possible_scores(game));
+            assert_eq!((low, high), expected, "{game}");
+        }
+        let unknown = estimate(f64::NEG_INFINITY, f64::INFINITY);
+        assert!(unknown.within(&possible_scores("maze_dash")).low.is_infinite());
+    }
+
+    #[test]
+    fn a_short_time_is_not_shown_as_none() {
+        let texts = [0.0, 0.000_02, 0.000_1, 12.345_67].map(milliseconds);
+        assert_eq!(texts, ["0.0000", "< 0.0001", "0.0001", "12.3457"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use ouro_players::pairs;
 const MAX_LINEUPS: usize = 1_000;
 
 /// Maximum games of a match.
-const MAX_GAMES: usize = 10_000_000;
+pub(in crate::commands) const MAX_GAMES: usize = 10_000_000;
 
 /// One game to play.
 #[derive(Clone, Debug, PartialEq, Eq)]

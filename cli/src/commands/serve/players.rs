@@ -6,9 +6,8 @@ use std::time::Duration;
 use ouro_game::battlesnake::api::{GameState, Setup};
 use ouro_game::battlesnake::{Config, Large, Small};
 use ouro_game::{Game, GameConfig};
-use ouro_players::minimax::check_depth;
 use ouro_players::registry::{KNOWN, Options};
-use ouro_players::{BuildContext, NameError, by_name};
+use ouro_players::{BuildContext, NameError, by_name, check_search};
 
 use super::arrival_clock::ArrivalClock;
 use super::session::{BuiltPlayer, SessionError, SnakePlayer};
@@ -176,7 +175,8 @@ impl ListedPlayer {
         clock: &Arc<ArrivalClock>,
     ) -> Result<Box<dyn SnakePlayer>, String> {
         let built = || -> Result<Box<dyn SnakePlayer>, NameError> {
-            check_depth(&game, name)?;
+            let network = |weights: &str| Some(self.engines.get(weights)?.spec().clone());
+            check_search(&game, name, &network)?;
             let mut engine = |weights: &str| self.engines.get(weights).cloned();
             let clock = Arc::clone(clock);
             let mut context = BuildContext { game: &game, engines: &mut engine, clock };

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ouro_game::snakgame::{
-    Board, BoardType, Referee, generate, generate_official, one_snake_bound,
+    Board, BoardType, MAX_SIDE, MIN_SIDE, Referee, generate, generate_official, one_snake_bound,
 };
 use serde::Serialize;
 
 use super::conversation;
 use super::game_record;
 use super::program::Program;
+use crate::commands::count::counted;
+use crate::commands::numbers::whole;
 use crate::commands::record;
 use crate::commands::seconds::positive;
 use crate::failure::Failure;
@@ -35,19 +37,19 @@ pub(crate) struct Arguments {
     #[arg(long = "type", value_enum, default_value_t = Kind::Small)]
     kind: Kind,
     /// Rows of a board of another size, 10 to 600.
-    #[arg(long, requires = "columns", conflicts_with = "kind")]
+    #[arg(long, requires = "columns", conflicts_with = "kind", value_parser = whole::<u16>(MIN_SIDE..=MAX_SIDE))]
     rows: Option<u16>,
     /// Columns of a board of another size, 10 to 600.
-    #[arg(long, requires = "rows")]
+    #[arg(long, requires = "rows", value_parser = whole::<u16>(MIN_SIDE..=MAX_SIDE))]
     columns: Option<u16>,
     /// Seed of the board and of Chef.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Seconds that the program may take for all its moves together.
     #[arg(long, default_value_t = 4.0, value_parser = positive)]
     seconds: f64,
     /// File for the record of the game, which `ouro show` steps through; compressed if it ends in
-    /// `.gz`.
+    /// `.gz`. An earlier record is replaced, another file is not.
     #[arg(long)]
     record: Option<PathBuf>,
     /// The program and its arguments.
@@ -141,15 +143,17 @@ impl From<Kind> for BoardType {
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { rows, columns, blocked, seed, verdict, reason, .. } = self;
-        writeln!(f, "{rows}x{columns}, {blocked} blocked cells, seed {seed}")?;
+        let blocked = counted(*blocked, "blocked cell");
+        writeln!(f, "{rows}x{columns}, {blocked}, seed {seed}")?;
         match reason {
             Some(reason) => writeln!(f, "{verdict}: {reason}")?,
             None => writeln!(f, "{verdict}")?,
         }
-        let Self { score, share_of_bound, snakes, turns, seconds, .. } = self;
+        let Self { score, share_of_bound, seconds, .. } = self;
+        let (snakes, turns) = (counted(self.snakes, "snake"), counted(self.turns, "turn"));
         writeln!(
             f,
-            "score {score} ({share_of_bound:.3} of the one-snake bound), {snakes} snakes, {turns} turns, {seconds:.2} s"
+            "score {score} ({share_of_bound:.3} of the one-snake bound), {snakes}, {turns}, {seconds:.2} s"
         )
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use ouro_game::snakgame::{Board, Cell, MAX_SIDE, Move, Position};
 use ouro_snakgame::Named;
 
+use crate::commands::numbers::whole;
 use crate::commands::strategy;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
     #[arg(value_parser = strategy::parse)]
     strategy: Named,
     /// Seed of the strategy's random choices.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
 }
 

@@ -15,16 +15,20 @@ pub(super) fn note(gauges: &Gauges, seconds: f64, progress: &Progress) {
         (window("held"), progress.window_positions as f64),
         (window("fit"), progress.window_capacity as f64),
     ];
-    // Before the first step there is no loss.
-    if progress.step > 0 {
+    // Training has no figures before its first loss. Older histories have a loss of 0 at step 0.
+    if let Progress {
+        policy_loss: Some(policy), value_loss: Some(value), entropy: Some(nats), ..
+    } = *progress
+        && progress.step > 0
+    {
         let loss = |line| Gauge { chart: "loss", line, unit: "a position" };
         let entropy = Gauge { chart: "entropy", line: "entropy", unit: "nats" };
         let returns = Gauge { chart: "mean return", line: "return", unit: "" };
         let staleness = Gauge { chart: "staleness", line: "lag", unit: "generations" };
         values.extend([
-            (loss("policy"), progress.policy_loss),
-            (loss("value"), progress.value_loss),
-            (entropy, progress.entropy),
+            (loss("policy"), policy),
+            (loss("value"), value),
+            (entropy, nats),
             (returns, progress.mean_return),
             (staleness, progress.staleness),
         ]);

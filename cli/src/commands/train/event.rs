@@ -103,14 +103,15 @@ pub(super) struct Progress {
     pub(super) games_per_second: f64,
     /// Moves played, per second since the last progress event.
     pub(super) moves_per_second: f64,
-    /// Total loss per position, of the last step whose loss was read.
-    pub(super) loss: f64,
+    /// Total loss per position, of the last step whose loss was read; `None` before the first of this
+    /// start.
+    pub(super) loss: Option<f64>,
     /// Part of the loss from the policy.
-    pub(super) policy_loss: f64,
+    pub(super) policy_loss: Option<f64>,
     /// Part of the loss from the value.
-    pub(super) value_loss: f64,
+    pub(super) value_loss: Option<f64>,
     /// Entropy of the policy, in nats.
-    pub(super) entropy: f64,
+    pub(super) entropy: Option<f64>,
     /// Mean return of recent games.
     pub(super) mean_return: f64,
     /// Positions in the replay window.
@@ -196,8 +197,19 @@ pub(super) struct End {
     /// All players, strongest first.
     #[serde(serialize_with = "rated")]
     pub(super) ratings: RatingTable,
+    /// The champion; `None` if there is none.
+    pub(super) champion: Option<Champion>,
     /// The command that resumes the run.
     pub(super) resume: String,
+}
+
+/// The champion of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Champion {
+    /// Its generation.
+    pub(super) generation: Generation,
+    /// The file of its weights, or their object in an object store.
+    pub(super) weights: String,
 }
 
 fn rated<S: Serializer>(table: &RatingTable, serializer: S) -> Result<S::Ok, S::Error> {
@@ -267,7 +279,16 @@ impl fmt::Display for Event {
             Self::Pause { reason } => write!(f, "PAUSED: {reason}"),
             Self::Resumed => f.write_str("the run resumes"),
             Self::Draining => f.write_str("draining; Ctrl-C again stops at once"),
-            Self::End(end) => write!(f, "{}resume with: {}", Table(&end.ratings), end.resume),
+            Self::End(End { ratings, champion, resume }) => {
+                write!(f, "{}", Table(ratings))?;
+                match champion {
+                    Some(Champion { generation, weights }) => {
+                        writeln!(f, "champion {generation}: {weights}")?;
+                    }
+                    None => f.write_str("no champion\n")?,
+                }
+                write!(f, "resume with: {resume}")
+            }
         }
     }
 }

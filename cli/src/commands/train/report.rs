@@ -1,16 +1,19 @@
 //! Follows a run: observes its parts and emits events.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ouro_actor::{Actor, ActorCounters};
+use ouro_arena::config::WeightsConfig;
 use ouro_arena::event::Overtaken;
 use ouro_arena::store::{self, Outcome};
 use ouro_arena::web::Gauges;
-use ouro_arena::{Arena, ArenaEvent, Condition};
+use ouro_arena::{Arena, ArenaConfig, ArenaEvent, Condition};
 use ouro_learner::{Learner, SharedReplay, SharedStatus};
 use ouro_net::Generation;
+use ouro_proto::Checkpoint;
 use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
 use ouro_rating::gate::Verdict;
@@ -18,12 +21,13 @@ use ouro_service::Conditions;
 use tokio::sync::{broadcast, watch};
 
 use super::curves;
-use super::event::{Decision, End, Event, Match, Progress, Start};
+use super::event::{Champion, Decision, End, Event, Match, Progress, Start};
 use super::history::History;
 use super::plan::Plan;
 use super::ratings;
 use super::screen::Screen;
 use super::view::View;
+use crate::commands::weights;
 use crate::failure::Failure;
 
 /// Interval between two progress events.
@@ -50,6 +54,10 @@ pub(super) struct Reporter<'a> {
     /// Seconds of training before this start.
     earlier: f64,
     pool: watch::Receiver<Arc<PoolSnapshot>>,
+    /// Folder of the arena.
+    arena: PathBuf,
+    /// Where the arena keeps weights.
+    weights: WeightsConfig,
     gate: Option<Match>,
     /// The reason of the current pause, as last reported.
     pause_reason: Option<String>,
@@ -84,6 +92,7 @@ impl<'a> Reporter<'a> {
             generation_steps: plan.generation_steps(),
             min_positions: plan.min_positions(),
         };
+        let ArenaConfig { data, weights, .. } = plan.arena();
         let gauges = arena.gauges();
         let past = |seconds, progress: &Progress| curves::note(&gauges, seconds, progress);
         let opened = History::open(plan.folder(), past);
@@ -109,6 +118,8 @@ impl<'a> Reporter<'a> {
             history,
             earlier,
             pool: arena.pool(),
+            arena: data,
+            weights,
             gate: None,
             pause_reason: None,
             last: (now, 0, start.games),
@@ -119,6 +130,9 @@ impl<'a> Reporter<'a> {
     /// Emits the first event, with the address of the metrics.
     pub(super) fn opening(&mut self, metrics: Option<SocketAddr>) -> Result<(), Failure> {
         self.start.metrics = metrics.map(|address| format!("http://{address}/metrics"));
+        // The panel of a resumed run shows its pool and its ratings before the first progress event.
+        let stored = self.measure(Instant::now(), self.counters.moves());
+        self.view.note(&Event::Progress(stored));
         self.emit(Event::Start(self.start.clone()))
     }
 
@@ -162,10 +176,15 @@ impl<'a> Reporter<'a> {
         self.emit(Event::Draining)
     }
 
-    /// Emits the last event: the ratings, and the command that resumes the run.
+    /// Emits the last event: the ratings, the champion, and the command that resumes the run.
     pub(super) fn closing(&mut self) -> Result<(), Failure> {
         let ratings = RatingTable::clone(&self.ratings.borrow());
-        self.emit(Event::End(End { ratings, resume: self.resume.clone() }))
+        let champion =
+            self.pool.borrow().champion.clone().map(|Checkpoint { generation, hash, .. }| {
+                let weights = weights::published(&self.weights, &self.arena, hash);
+                Champion { generation, weights }
+            });
+        self.emit(Event::End(End { ratings, champion, resume: self.resume.clone() }))
     }
 
     /// Applies an event to the view, the history and the output, in this order.
@@ -191,17 +210,27 @@ impl<'a> Reporter<'a> {
 
     /// Emits a progress event, with rates since the previous one.
     fn emit_progress(&mut self) -> Result<(), Failure> {
-        let stands = self.progress.get();
         let (now, moves) = (Instant::now(), self.counters.moves());
+        let progress = self.measure(now, moves);
+        self.last = (now, moves, progress.games);
+        curves::note(&self.gauges, self.earlier + progress.seconds, &progress);
+        self.emit(Event::Progress(progress))
+    }
+
+    /// Returns the state of the run after so many moves, with rates since the last progress event. Also
+    /// updates the difference between checkpoints that the panel shows.
+    fn measure(&mut self, now: Instant, moves: u64) -> Progress {
+        let stands = self.progress.get();
         let seconds = now.duration_since(self.last.0).as_secs_f64().max(1e-9);
         let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
-        let loss = stands.report.loss;
+        // The report of a learner that has read no loss yet is empty.
+        let loss = (stands.report != Default::default()).then_some(stands.report.loss);
         let (replay, _) = self.replay.status();
         let table = self.ratings.borrow().clone();
         let promoted: Vec<Generation> =
             self.pool.borrow().members.iter().map(|member| member.checkpoint.generation).collect();
         self.view.note_difference(ratings::difference(&table, &promoted));
-        let progress = Progress {
+        Progress {
             seconds: self.seconds(),
             generation: stands.generation,
             step: stands.step,
@@ -209,10 +238,10 @@ impl<'a> Reporter<'a> {
             positions: stands.moves,
             games_per_second: rate(stands.games, self.last.2),
             moves_per_second: rate(moves, self.last.1),
-            loss: loss.total,
-            policy_loss: loss.policy,
-            value_loss: loss.value,
-            entropy: loss.entropy,
+            loss: loss.map(|loss| loss.total),
+            policy_loss: loss.map(|loss| loss.policy),
+            value_loss: loss.map(|loss| loss.value),
+            entropy: loss.map(|loss| loss.entropy),
             mean_return: stands.mean_return,
             window_positions: replay.positions,
             window_capacity: replay.capacity,
@@ -220,10 +249,7 @@ impl<'a> Reporter<'a> {
             pool: self.pool_size(),
             best: ratings::best(&table),
             gate: self.gate.clone(),
-        };
-        self.last = (now, moves, stands.games);
-        curves::note(&self.gauges, self.earlier + progress.seconds, &progress);
-        self.emit(Event::Progress(progress))
+        }
     }
 
     /// Emits an event when a condition blocks the learner or the arena, and when none is left.

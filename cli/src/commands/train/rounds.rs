@@ -60,7 +60,8 @@ impl Rounds {
             replay,
             idle_after: arena.idle_after(),
             pool: arena.pool(),
-            // Every game of the run so far was accepted.
+            // Every game of the run so far was accepted. At a game that is too long to be sent, the actor
+            // ends before it sends the wave.
             next_game: progress.get().games,
             progress,
             wave_games: plan.wave_games(),

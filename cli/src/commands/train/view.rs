@@ -97,13 +97,14 @@ impl View {
     }
 
     fn loss(&self) -> String {
-        let Progress { step, loss, policy_loss, value_loss, entropy, .. } = &self.progress;
-        if *step == 0 {
-            return "no step yet".to_owned();
+        let Progress { loss, policy_loss, value_loss, entropy, .. } = self.progress;
+        match (loss, policy_loss, value_loss, entropy) {
+            (Some(loss), Some(policy), Some(value), Some(entropy)) => {
+                format!("{loss:.3}   policy {policy:.3}   value {value:.3}   entropy {entropy:.3}")
+            }
+            _ if self.progress.step == 0 => "no step yet".to_owned(),
+            _ => "none read since the start".to_owned(),
         }
-        format!(
-            "{loss:.3}   policy {policy_loss:.3}   value {value_loss:.3}   entropy {entropy:.3}"
-        )
     }
 
     /// Returns the row of the gate match: progress bar, games and score.
@@ -220,10 +221,10 @@ mod tests {
             positions: 90_000,
             games_per_second: 8.25,
             moves_per_second: 412.4,
-            loss: 2.3141,
-            policy_loss: 1.8,
-            value_loss: 0.5141,
-            entropy: 0.9,
+            loss: Some(2.3141),
+            policy_loss: Some(1.8),
+            value_loss: Some(0.5141),
+            entropy: Some(0.9),
             pool: 4,
             best: Some(Rated {
                 player: "generation-11".to_owned(),
@@ -262,6 +263,20 @@ page        http://127.0.0.1:8080";
         assert!(lines[3].ends_with("no step yet") && lines[4].ends_with("no candidate"));
         assert!(lines[5].ends_with("no rating yet"), "{lines:?}");
         assert_eq!(lines[6], "next        first step after 0 of 4096 positions");
+    }
+
+    #[test]
+    fn a_resumed_run_shows_its_pool_and_its_rating_and_no_loss_before_the_first_step() {
+        let mut view = running();
+        let (loss, gate) = (None, None);
+        let stored = Progress { loss, gate, seconds: 0.0, ..view.progress.clone() };
+        view.note(&Event::Progress(stored));
+        let (generation, step) = (Generation(12), 1_240);
+        view.note(&Event::Start(Start { generation, step, games: 5_321, ..view.start.clone() }));
+        let lines = view.lines(0.0, 100);
+        assert_eq!(lines[1], "learned     generation 12   step 1240   games 5321   pool 4");
+        assert_eq!(lines[3], "loss        none read since the start");
+        assert!(lines[5].starts_with("Elo         +312 ± 32   generation-11"), "{lines:?}");
     }
 
     #[test]

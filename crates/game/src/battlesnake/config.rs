@@ -98,8 +98,8 @@ pub struct Config {
     pub shrink_every_n_turns: u32,
     /// Rewards for training.
     pub rewards: Rewards,
-    /// [`Outcome`](crate::Game::outcome) of the snakes that die last if no snake survives, −1 to
-    /// 1; 0 unless given.
+    /// Result of the snakes that die last if no snake survives, from −1 for a loss to 1 for a win. Left
+    /// out: 0.
     ///
     /// A value below 0 makes a head-to-head collision of equally long snakes costly. With 0, two
     /// players value a draw like the start of a game and collide at the first contested cell.

@@ -99,11 +99,7 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
         let mut state = Self::empty(position.width, position.height, count as u8);
         state.turn = position.turn;
         state.shrunk = position.shrunk;
-        // Later food appears on empty cells only, so repetitions are bounded by the free entries.
-        let (count, limit) = (position.repeated_food(), 64 * W - cells);
-        if count > limit {
-            return Err(StateError::Food { count, limit });
-        }
+        Self::check_food(position)?;
         for &food in &position.food {
             state.add_food(state.cell(food));
         }
@@ -111,6 +107,14 @@ impl<C: Cell, const W: usize, const S: usize> State<C, W, S> {
             state.add_snake(index, snake);
         }
         Ok(state)
+    }
+
+    /// Checks that a list of `64 * W` foods never overflows. Later food appears on empty cells only, so
+    /// repetitions are bounded by the free entries.
+    pub(super) fn check_food(position: &Position) -> Result<(), StateError> {
+        let limit = (64 * W).saturating_sub(position.cells());
+        let count = position.repeated_food();
+        if count > limit { Err(StateError::Food { count, limit }) } else { Ok(()) }
     }
 
     /// Adds a snake of a valid position.

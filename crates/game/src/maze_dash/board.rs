@@ -32,6 +32,10 @@ pub enum BoardError {
     /// The free cells are not connected.
     #[error("{unreachable} of {cells} free cells cannot be reached; make them obstacles")]
     Unreachable {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
         /// Free cells outside of the largest connected part, or of the part of the start.
         unreachable: usize,
         /// All free cells.
@@ -77,7 +81,8 @@ impl Board {
         }
         let reached = board.largest_part();
         if reached < cells {
-            return Err(BoardError::Unreachable { unreachable: cells - reached, cells });
+            let unreachable = cells - reached;
+            return Err(BoardError::Unreachable { width, height, unreachable, cells });
         }
         Ok(board)
     }

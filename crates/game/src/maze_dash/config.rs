@@ -34,8 +34,10 @@ pub struct Config {
     pub style: Style,
     /// Whether the board gives the start.
     pub start: Start,
-    /// A fixed board as text, in any format that [`Board`] reads, instead of a generated board. Size,
-    /// obstacles and style are then those of the text. Without a start in the text, the start is free.
+    /// A fixed board as text instead of a generated board: rows of `.` for a free cell, `#` or `X` for
+    /// an obstacle and `S` for the start, the top row first; or the public line
+    /// `x=WIDTH&y=HEIGHT&board=CELLS`; or JSON, `{"rows": ["S..", ".#."]}`. Size, obstacles and style are
+    /// then those of the text. Without a start in the text, the start is free.
     pub board: Option<String>,
 }
 

@@ -49,7 +49,7 @@ pub enum Style {
     #[default]
     Standard,
     /// Turns where both sides are free are preferred strongly. A search needs several times as many
-    /// nodes as for [`Standard`](Self::Standard).
+    /// nodes as for [`standard`](Self::Standard).
     Hard,
 }
 

@@ -54,7 +54,7 @@ pub struct Config {
     #[schemars(range(min = 0, max = 0.5))]
     pub blocked: f64,
     /// Seed of the blocked cells; without it, every game draws a board from its own seed. With the
-    /// contest's probability the board is that of [`generate`](super::generate).
+    /// contest's probability, `ouro snakgame judge` has the same board for the same seed and size.
     pub board_seed: Option<u64>,
     /// A fixed board instead of a drawn one: its rows from the top, `.` for an empty and `#` for
     /// a blocked cell.

@@ -23,7 +23,7 @@ pub(super) enum Policy {
 }
 
 impl<W: Words> Snakgame<W> {
-    /// Plays until the game is over or the first side has had `limit` turns.
+    /// Plays until the game is over or `limit` turns of players have been played. Chef's do not count.
     pub(super) fn play_at_random(
         &self,
         state: &mut State<W>,

@@ -50,8 +50,9 @@ pub enum Architecture {
     /// convolution, norm, sum with the block's input, ReLU. The policy head is a 1×1
     /// convolution to `policy_channels`, norm, ReLU, flatten, linear to the logits; the value
     /// head the same to `value_channels`, then linear to `value_hidden`, ReLU, linear to the
-    /// numbers of its [`ValueRange`]. Convolutions have no bias, their norm has. With
-    /// `opponent_policy` the logits of the observing player come first, then those of the other.
+    /// number of the value, or the three of `outcome`. Convolutions have no bias, their norm
+    /// has. With `opponent_policy` the logits of the observing player come first, then those of
+    /// the other.
     ///
     /// Tensors: `stem.conv.weight`, `stem.norm.*`; per block `blocks.{i}.conv1.weight`,
     /// `blocks.{i}.norm1.*`, with pooling `blocks.{i}.pool.weight` `[channels, 2 · pooled]` and
@@ -90,8 +91,8 @@ pub enum Architecture {
     },
     /// The network of "AlphaSnake" (arXiv 2211.09622): two 3×3 convolutions (bias), 2×2
     /// max-pooling with stride 2 (an odd last row or column is dropped), flatten, and two heads
-    /// of linear to `hidden`, linear to `narrow`, linear to the output. Leaky ReLU of slope
-    /// [`LEAKY_SLOPE`] after every layer but the last ones. The value is unbounded.
+    /// of linear to `hidden`, linear to `narrow`, linear to the output. Leaky ReLU of slope 0.1
+    /// after every layer but the last ones. The value is unbounded.
     ///
     /// Tensors: `conv.{0,1}.{weight,bias}`, `policy.{0,1,2}.{weight,bias}`,
     /// `value.{0,1,2}.{weight,bias}`.

@@ -1,7 +1,7 @@
 //! Trees of games in progress, kept from move to move.
 //!
 //! Contract: the trees together have at most the given [size](Search::size), or there is a single
-//! tree. The tree used longest ago is dropped first, which is that of a game that has ended.
+//! tree. The tree used longest ago is dropped first.
 
 use std::collections::VecDeque;
 
@@ -33,6 +33,13 @@ impl<G: Game> KeptTrees<G> {
         let (_, search) = self.trees.remove(at)?;
         self.size -= search.size();
         Some(search)
+    }
+
+    /// Removes and returns the trees of a game.
+    pub(super) fn take_game(&mut self, number: u64) -> Vec<Search<G>> {
+        let ended: Vec<Place> =
+            self.trees.iter().map(|&(place, _)| place).filter(|place| place.0 == number).collect();
+        ended.into_iter().filter_map(|place| self.take(place)).collect()
     }
 
     /// Keeps the tree of a place. Returns the trees that make room for it.
@@ -84,6 +91,16 @@ mod tests {
         assert!(tree(400).size() > 3 * size);
         assert_eq!(kept.put((4, 0), tree(400)).len(), 2);
         assert!(kept.take((4, 0)).is_some() && kept.size == 0);
+    }
+
+    #[test]
+    fn all_trees_of_a_game_are_taken_at_once() {
+        let mut kept = KeptTrees::new(usize::MAX);
+        for place in [(1, 0), (2, 0), (1, 1)] {
+            assert!(kept.put(place, tree(5)).is_empty());
+        }
+        assert_eq!((kept.take_game(1).len(), kept.take_game(1).len()), (2, 0));
+        assert!(kept.take((2, 0)).is_some() && kept.size == 0);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! Errors of player names.
 
 use crate::net_fit::FitError;
-use crate::registry::known_syntax;
+use crate::registry::known_players;
 
 /// Reason why no player can be built from a name. Every message is one line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NameError {
     /// The player is unknown.
-    #[error("player {name:?} is unknown; known are {}", known_syntax())]
+    #[error("player {name:?} is unknown; {}", known_players(.name, .more))]
     Unknown {
         /// The name that was given.
         name: String,
+        /// Players that the caller has besides those of the registry.
+        more: &'static [&'static str],
     },
     /// Braces that do not enclose the options.
     #[error("player {name:?} has unbalanced braces; write {player}{{option=value,...}}")]

@@ -13,6 +13,7 @@ use std::time::Duration;
 use ouro_game::battlesnake::{self, Small};
 use ouro_game::connect_four::{self, ConnectFour};
 use ouro_game::snake;
+use ouro_game::tic_tac_toe::TicTacToe;
 use ouro_game::{Action, ActionMask, Game, Rng, Symmetry, Turn};
 use ouro_net::{
     Architecture, Engine, NetSpec, Scratch, ValueRange, Weights, WeightsMeta, synthetic,
@@ -231,6 +232,22 @@ fn games_with_kept_trees_do_not_depend_on_other_games() {
     assert_eq!(records(name, &board, 2), together);
     let fresh = records("mcts{sims=20,weights=uniform,temperature=1,fresh}", &board, 6);
     assert_ne!(fresh, together, "a kept tree has more visits");
+}
+
+#[test]
+fn trees_of_ended_games_do_not_play_later_games_of_the_same_numbers() {
+    let game = TicTacToe::default();
+    let mut players = [build("mcts{sims=20,weights=uniform,temperature=1}", &game)];
+    let mut play = || {
+        // Every batch counts its games from 1. The games end with the first move of either seat.
+        let mut batch = GameBatch::new(game, 2);
+        for seed in 0..8 {
+            batch.start_game(seed, &[0, 0]).unwrap();
+        }
+        batch.finish(&mut players).unwrap()
+    };
+    let fresh = play();
+    assert_eq!(play(), fresh);
 }
 
 #[test]

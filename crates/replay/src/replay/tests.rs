@@ -180,9 +180,13 @@ fn neither_kind_ever_waits_for_itself() {
         let Status { counters, positions, capacity, bytes, .. } = replay.status();
         assert_eq!(counters.samples, 64_000);
         assert!(positions <= capacity && bytes <= 4_000, "{positions} of {capacity}");
-        match replay.ratio() {
-            Some(ratio) => assert!((ratio.achieved() - 3.0).abs() < 0.05),
-            None => assert_eq!(counters.inserts, counters.samples + positions),
+        match settings {
+            ReplaySettings::Window { ratio, .. } => {
+                let inserts = (counters.inserts - ratio.warmup) as f64;
+                let achieved = counters.samples as f64 / inserts;
+                assert!((achieved - ratio.samples_per_insert).abs() < 0.05, "{achieved}");
+            }
+            ReplaySettings::Fifo(_) => assert_eq!(counters.inserts, counters.samples + positions),
         }
     }
 }
@@ -216,6 +220,27 @@ fn settings_that_change_between_starts_stall_neither_side() {
             (now.samples - before.samples) as f64 / (now.inserts - before.inserts) as f64;
         assert!((achieved / wanted - 1.0).abs() < 0.1, "{wanted}: {achieved}");
         state = replay.state();
+    }
+}
+
+#[test]
+fn a_window_without_its_state_samples_at_once_or_after_the_rest_of_its_warm_up() {
+    let ReplaySettings::Window { window: size, ratio } = window() else { unreachable!("a window") };
+    let slower = Settings { samples_per_insert: 1.0, ..ratio };
+    for (games, is_enough) in [(100..120, true), (100..103, false)] {
+        let held: u64 = games.clone().map(|number| u64::from(Game::new(number).positions)).sum();
+        assert_eq!(held >= ratio.warmup, is_enough);
+        let state = ReplayState::refilled(&ratio, games.clone(), 1_100, held);
+        for ratio in [ratio, slower] {
+            let settings = ReplaySettings::Window { window: size, ratio };
+            let mut replay = Replay::resume(settings, &state).expect("possible");
+            let fill = |number| replay.insert(number, Game::new(number)).expect("in order");
+            games.clone().for_each(fill);
+            assert_eq!(replay.state().counters, Counters { inserts: 1_100 + held, samples: 0 });
+            assert_eq!(replay.state().cursor, state.cursor);
+            assert!(replay.may_insert(22, 0));
+            assert_eq!(replay.batch(32, Generation(7)).is_ok(), is_enough);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use ouro_game::GameConfig;
 use ouro_net::Generation;
 
 use super::{Trajectory, TrajectoryError};
-use crate::window::{Draw, Item};
+use crate::window::Item;
 
 /// A move of a trajectory that may be trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,13 +70,6 @@ impl EncodedTrajectory {
     /// The positions that may be drawn, in order.
     pub fn position_refs(&self) -> &[PositionRef] {
         &self.positions
-    }
-}
-
-impl Draw<EncodedTrajectory> {
-    /// The drawn position.
-    pub fn position_ref(&self) -> PositionRef {
-        self.item.positions[self.position as usize]
     }
 }
 

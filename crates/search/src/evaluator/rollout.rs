@@ -115,11 +115,11 @@ impl Rollout {
         }
         if own_ends {
             for (value, end) in values.iter_mut().zip(&self.ends) {
-                *value *= self.discount.powf(end.saturating_sub(start) as f32);
+                *value *= libm::powf(self.discount, end.saturating_sub(start) as f32);
             }
         } else if self.discount < 1.0 {
             let time = game.elapsed(&leaf.state).saturating_sub(start);
-            let factor = self.discount.powf(time as f32);
+            let factor = libm::powf(self.discount, time as f32);
             values.iter_mut().for_each(|value| *value *= factor);
         }
     }
@@ -171,15 +171,26 @@ impl Rollout {
                 };
             }
             let time = game.elapsed(state).saturating_sub(start);
-            let factor = if self.discount < 1.0 { self.discount.powf(time as f32) } else { 1.0 };
             self.before.clear();
             self.before.extend((0..values.len()).map(|player| game.returns(state, player)));
             if game.advance(state, &self.joint, rng).is_err() {
                 debug_assert!(false, "legal actions must apply");
                 break;
             }
+            // Most turns have no reward and need no power.
+            let mut factor = None;
             for (player, value) in values.iter_mut().enumerate() {
-                *value += factor * (game.returns(state, player) - self.before[player]);
+                let gain = game.returns(state, player) - self.before[player];
+                if gain != 0.0 {
+                    let factor = *factor.get_or_insert_with(|| {
+                        if self.discount < 1.0 {
+                            libm::powf(self.discount, time as f32)
+                        } else {
+                            1.0
+                        }
+                    });
+                    *value += factor * gain;
+                }
             }
         }
     }

@@ -31,7 +31,7 @@ pub struct SearchConfig {
     #[schemars(range(min = 0))]
     pub exploration: f32,
     /// Lets `exploration` grow with the visits: `c + ln((N + base + 1) / base)`. `pb_c_base`
-    /// of AlphaZero's pseudocode, 19,652 there; `None` keeps it constant.
+    /// of AlphaZero's pseudocode, 19,652 there. Left out: it does not grow.
     #[schemars(range(min = 1))]
     pub exploration_base: Option<f32>,
     /// Value of an unvisited action.
@@ -50,10 +50,10 @@ pub struct SearchConfig {
     /// algorithm of a run decides it.
     #[serde(skip)]
     pub objective: Objective,
-    /// Value of a drawn game to each player. With the objective of outcomes, it replaces an
-    /// [`outcome`](ouro_game::Game::outcome) of 0. Below 0, both players prefer a risk to a draw. The
-    /// values of networks with outcome classes follow it without new training. KataGo has a similar
-    /// setting, `drawEquivalentWinsForWhite`.
+    /// Value of a drawn game to each player, in place of 0, if values are outcomes, as in AlphaZero.
+    /// Below 0, both players prefer a risk to a draw. The values of networks with outcome classes follow
+    /// it without new training. KataGo has a similar setting, `drawEquivalentWinsForWhite`.
+    // It replaces a `Game::outcome` of 0, with `Objective::Outcome` only.
     #[schemars(range(min = -1, max = 1))]
     pub draw: f32,
     /// Discount gamma per unit of [`elapsed`](ouro_game::Game::elapsed) time: a step that takes
@@ -68,9 +68,10 @@ pub struct SearchConfig {
     /// How chance nodes are explored.
     pub chance: ChanceWidth,
     /// Collapses positions in which every player to move has a single legal action into one edge
-    /// that sums their time and rewards, without nodes and evaluations. `None` uses the game's
-    /// preference ([`Game::collapse_forced`](ouro_game::Game::collapse_forced)). From the
-    /// AlphaSnake paper (arXiv 2211.09622).
+    /// that sums their time and rewards, without nodes and evaluations. Left out: only in games in
+    /// which this pays, which are Snake, Maze Dash and SNAKGAME. From the AlphaSnake paper (arXiv
+    /// 2211.09622).
+    // `Game::collapse_forced` is the choice of each game.
     pub collapse_forced: Option<bool>,
     /// Evaluates each leaf under a random symmetry of the board.
     /// Silver et al. 2017, "Mastering the game of Go without human knowledge".
@@ -135,7 +136,8 @@ pub enum FirstPlay {
         #[schemars(range(min = 0))]
         reduction: f32,
     },
-    /// A constant on the scale of [`SearchConfig::value_scale`]; −1 is a loss, as in AlphaZero.
+    /// A constant on the scale of [`value_scale`](SearchConfig::value_scale); −1 is a loss, as in
+    /// AlphaZero.
     Constant {
         /// The constant.
         value: f32,
@@ -208,12 +210,12 @@ pub struct ChanceWidth {
     /// sparse sampling algorithm for near-optimal planning".
     #[schemars(range(min = 1, max = 1_048_576))]
     pub sample: u32,
-    /// Leaves chance out of the tree where the game can: nothing happens at a chance node
-    /// ([`Game::skip_chance`](ouro_game::Game::skip_chance)). Trees become deeper, because
-    /// visits are not split among outcomes, and plan without the events that chance would bring.
-    /// Battlesnake and SNAKGAME can: in their trees no food appears, and Chef does nothing. In
-    /// Battlesnake at equal time it takes 62.5 % of the points against the same search with chance
-    /// (`docs/results.md`).
+    /// Leaves chance out of the tree where the game can: nothing happens at a chance node. Trees
+    /// become deeper, because visits are not split among outcomes, and plan without the events that
+    /// chance would bring. Battlesnake and SNAKGAME can: in their trees no food appears, and Chef does
+    /// nothing. In Battlesnake at equal time it takes 62.5 % of the points against the same search with
+    /// chance (`docs/results.md`).
+    // `Game::skip_chance` says whether a game can.
     pub ignore: bool,
 }
 

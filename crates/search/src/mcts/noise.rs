@@ -27,7 +27,7 @@ pub(super) fn dirichlet(alpha: f64, out: &mut [f32], rng: &mut Rng) {
 fn gamma(alpha: f64, rng: &mut Rng) -> f64 {
     if alpha < 1.0 {
         let uniform = 1.0 - rng.unit();
-        return gamma(alpha + 1.0, rng) * uniform.powf(1.0 / alpha);
+        return gamma(alpha + 1.0, rng) * libm::pow(uniform, 1.0 / alpha);
     }
     let shifted = alpha - 1.0 / 3.0;
     let slope = 1.0 / (9.0 * shifted).sqrt();
@@ -38,7 +38,8 @@ fn gamma(alpha: f64, rng: &mut Rng) -> f64 {
             continue;
         }
         let uniform = 1.0 - rng.unit();
-        if uniform.ln() < 0.5 * normal * normal + shifted * (1.0 - cube + cube.ln()) {
+        let bound = 0.5 * normal * normal + shifted * (1.0 - cube + libm::log(cube));
+        if libm::log(uniform) < bound {
             return shifted * cube;
         }
     }
@@ -50,7 +51,7 @@ fn normal(rng: &mut Rng) -> f64 {
         let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
         let square = x * x + y * y;
         if square > 0.0 && square < 1.0 {
-            return x * (-2.0 * square.ln() / square).sqrt();
+            return x * (-2.0 * libm::log(square) / square).sqrt();
         }
     }
 }
@@ -58,7 +59,7 @@ fn normal(rng: &mut Rng) -> f64 {
 /// A standard Gumbel variate: minus the logarithm of an exponential one.
 pub(super) fn gumbel(rng: &mut Rng) -> f32 {
     let uniform = (1.0 - rng.unit()).min(1.0 - f64::EPSILON);
-    -(-uniform.ln()).ln() as f32
+    -libm::log(-libm::log(uniform)) as f32
 }
 
 #[cfg(test)]

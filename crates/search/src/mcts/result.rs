@@ -1,4 +1,7 @@
 //! Results of a search: the action to play, and the training targets.
+//!
+//! Exponentials, logarithms and powers are libm's. Those of the standard library differ between platforms
+//! in the last digit, and equal seeds must give equal games.
 
 use ouro_game::{Action, Game, Turn};
 
@@ -65,7 +68,7 @@ impl SeatResult {
         let sum: f64 = shares
             .map(|(&share, &prior)| {
                 let (share, prior) = (f64::from(share), f64::from(prior.max(f32::MIN_POSITIVE)));
-                share * (share / prior).ln()
+                share * libm::log(share / prior)
             })
             .sum();
         // Rounding can make the divergence of two equal policies slightly negative.
@@ -248,7 +251,7 @@ impl<G: Game> Tree<G> {
             let sharpness = if matching { 1.0 } else { 1.0 / temperature };
             let most = policy.iter().copied().fold(0.0, f32::max);
             let weights: Vec<f32> =
-                policy.iter().map(|share| (share / most).powf(sharpness)).collect();
+                policy.iter().map(|share| libm::powf(share / most, sharpness)).collect();
             let chosen = self.rng.weighted(&weights);
             let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
             (chosen, ((f64::from(weights[chosen]) / total) as f32).max(f32::MIN_POSITIVE))
@@ -300,7 +303,7 @@ fn softmax(scores: &[f32]) -> Vec<f32> {
     if !most.is_finite() {
         return vec![0.0; scores.len()];
     }
-    scores.iter().map(|score| (score - most).exp().max(LEAST_SHARE)).collect()
+    scores.iter().map(|score| libm::expf(score - most).max(LEAST_SHARE)).collect()
 }
 
 /// Sets shares of disallowed actions to 0. If no share is left, the allowed actions share evenly.

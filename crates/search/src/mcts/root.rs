@@ -157,7 +157,7 @@ impl Root {
                 0 => scale.apply_unseen(completed),
                 _ => scale.apply(edge.mean() as f32),
             };
-            edge.prior.ln() + weight * 0.5 * (value + 1.0)
+            libm::logf(edge.prior) + weight * 0.5 * (value + 1.0)
         })
     }
 

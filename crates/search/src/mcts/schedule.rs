@@ -63,7 +63,7 @@ impl Temperature {
                 }
             }
             Self::Decay { start, end, half_life } => {
-                end + (start - end) * (-(elapsed as f32) / half_life).exp2()
+                end + (start - end) * libm::exp2f(-(elapsed as f32) / half_life)
             }
         }
     }

@@ -23,11 +23,12 @@ pub struct LimitsConfig {
     /// MiB received per second, over ten seconds. Further ones wait.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub mib_per_second: u32,
-    /// Games per minute that no working actor sends: forged, or of other rules. A credential that
-    /// sends more is refused for a while.
+    /// Games per minute that no working actor sends: forged, or of other rules. All calls of a
+    /// credential that sends more are refused for `suspension_seconds`.
     #[schemars(range(min = 1))]
     pub invalid_per_minute: u32,
-    /// The length of this while, in seconds.
+    /// Seconds for which all calls of a credential are refused once it has sent more invalid games
+    /// than `invalid_per_minute`.
     #[schemars(range(min = 1, max = 86_400))]
     pub suspension_seconds: u32,
 }

@@ -18,8 +18,8 @@ pub enum OptimizerConfig {
         /// β₂, at least 0 and below 1.
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
         beta2: f64,
-        /// ε, above 0.
-        #[schemars(extend("exclusiveMinimum" = 0))]
+        /// ε, at least 1e-30. A much smaller ε would round to 0, and a gradient of 0 be divided by 0.
+        #[schemars(range(min = 1e-30))]
         epsilon: f64,
     },
     /// Momentum without dampening, the decay decoupled as in the same paper (SGDW):

@@ -130,7 +130,10 @@ fn memory(report: &ServerReport) -> Finding {
     let (used, limit) = (report.memory_bytes as f64, report.memory_limit as f64);
     let mib = |bytes: f64| format!("{:.1} MiB", bytes / f64::from(1 << 20));
     if report.memory_limit == 0 {
-        return Finding::ok("memory", "store", format!("{} without a limit", mib(used)));
+        let value = format!("{} without a limit", mib(used));
+        let remedy = "set maxmemory to about 70 % of the memory that the server may use; without \
+                      it, the system ends the server before matches can pause";
+        return Finding::warn("memory", "store", value, remedy);
     }
     let value = format!("{} of {}", mib(used), mib(limit));
     match used > MOST_MEMORY * limit {
@@ -180,7 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn memory_near_its_limit_is_found() {
+    fn memory_near_its_limit_or_without_one_is_found() {
+        assert_one(Warn, "memory", "store", &["MiB without a limit", "set maxmemory"], |facts| {
+            report(facts).memory_limit = 0;
+        });
         assert_one(Warn, "memory", "store", &["9.0 MiB of 10.0 MiB", "maxmemory"], |facts| {
             (report(facts).memory_bytes, report(facts).memory_limit) = (9 << 20, 10 << 20);
         });

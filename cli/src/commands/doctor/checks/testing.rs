@@ -115,6 +115,7 @@ pub(super) fn healthy() -> Facts {
             last_write: "ok".to_owned(),
             last_rewrite: "ok".to_owned(),
             memory_bytes: 2 << 20,
+            memory_limit: 1 << 30,
             entries: 40,
             ..ServerReport::default()
         })),

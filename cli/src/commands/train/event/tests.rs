@@ -43,10 +43,21 @@ fn decision() -> Decision {
 /// One event of each kind.
 fn all() -> Vec<Event> {
     let best = Some(Rated::from(&rating()));
+    let loss = Some(1.5);
     let ratings = RatingTable { ratings: vec![rating()], ..RatingTable::default() };
+    let weights = "runs/mine/arena/weights/9f86d081.safetensors".to_owned();
+    let champion = Some(Champion { generation: Generation(2), weights });
     vec![
         Event::Start(Start { page: Some(String::new()), ..Start::default() }),
-        Event::Progress(Progress { best, gate: Some(at_gate()), ..Progress::default() }),
+        Event::Progress(Progress {
+            loss,
+            policy_loss: loss,
+            value_loss: loss,
+            entropy: loss,
+            best,
+            gate: Some(at_gate()),
+            ..Progress::default()
+        }),
         Event::Promotion(decision()),
         Event::Rejection(decision()),
         Event::Dropped { generation: Generation(3), reason: "too old".to_owned() },
@@ -54,7 +65,7 @@ fn all() -> Vec<Event> {
         Event::Pause { reason: "no space left".to_owned() },
         Event::Resumed,
         Event::Draining,
-        Event::End(End { ratings, resume: "ouro train --run runs/mine".to_owned() }),
+        Event::End(End { ratings, champion, resume: "ouro train --run runs/mine".to_owned() }),
     ]
 }
 
@@ -108,5 +119,19 @@ fn what_scrolls_by_is_told_in_words() {
     assert_eq!(texts[6], "PAUSED: no space left");
     let row = "generation-2         +540     +497 to +583        -12 ± 28    416    77 %";
     assert!(texts[9].contains(row), "{}", texts[9]);
-    assert!(texts[9].ends_with("resume with: ouro train --run runs/mine"), "{texts:?}");
+    let last = "\nchampion generation-2: runs/mine/arena/weights/9f86d081.safetensors\n\
+                resume with: ouro train --run runs/mine";
+    assert!(texts[9].ends_with(last), "{texts:?}");
+    let none = Event::End(End::default()).to_string();
+    assert!(none.ends_with("\nno champion\nresume with: "), "{none}");
+}
+
+#[test]
+fn a_loss_that_was_not_read_is_null_and_a_line_with_a_loss_is_read_back() {
+    let value = serde_json::to_value(Progress::default()).expect("plain data");
+    for key in ["loss", "policy_loss", "value_loss", "entropy"] {
+        assert!(value[key].is_null(), "{key}: {value}");
+    }
+    let read = |text| serde_json::from_str::<Progress>(text).expect("a line of the history").loss;
+    assert_eq!([read("{\"loss\":1.5}"), read("{\"loss\":null}")], [Some(1.5), None]);
 }

@@ -2,6 +2,7 @@
 
 use super::wire::Coord;
 use crate::battlesnake::position::PositionError;
+use crate::battlesnake::snapshot::StateError;
 use crate::error::one_line;
 
 /// Longest request body that is read: several times that of the fullest 25×25 board.
@@ -106,6 +107,9 @@ pub enum ApiError {
     /// The position is invalid.
     #[error("board.{0}")]
     Position(#[from] PositionError),
+    /// The position is valid, but the largest class of board does not hold it.
+    #[error("board.{0}")]
+    State(#[from] StateError),
     /// A reply with an unknown move.
     #[error("move is {given:?}; it must be up, down, left or right")]
     Move {

@@ -3,9 +3,11 @@
 use super::error::ApiError;
 use super::royale;
 use super::wire::GameState;
+use crate::battlesnake::Large;
 use crate::battlesnake::config::{Config, Map, Ruleset};
 use crate::battlesnake::position::{Cause, Death, Position, Snake};
 use crate::battlesnake::position::{MAX_SIDE, MAX_SNAKES, MAX_TURN, MIN_SIDE};
+use crate::game::Game;
 
 /// A game that starts at the position of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +73,7 @@ impl GameState {
         Ok(Setup { config, you, ids: ids.to_vec(), timeout_ms })
     }
 
-    /// The position on the board, checked.
+    /// The position on the board, checked: a game can start there.
     pub fn position(&self) -> Result<Position, ApiError> {
         let side = |field, value| in_range(field, value, MIN_SIDE, MAX_SIDE);
         let width = side("board.width", self.board.width)?;
@@ -95,6 +97,7 @@ impl GameState {
             shrunk: [0; 4],
         };
         position.validate(self.ruleset().is_wrapped())?;
+        <Large as Game>::State::check_food(&position)?;
         Ok(position)
     }
 

@@ -12,7 +12,7 @@ pub const MAX_SIDE: u8 = 25;
 pub const MAX_SNAKES: usize = 16;
 /// Most food on one cell.
 pub const MAX_FOOD_PER_CELL: usize = 15;
-/// Most repetitions of a snake's last cell.
+/// Most repetitions of a snake's last cell, now and after it has eaten all repeated food.
 pub const MAX_TAIL_STACK: usize = 255;
 /// Most entries of the list of hazards.
 pub const MAX_HAZARDS: usize = 4096;
@@ -147,6 +147,18 @@ pub enum PositionError {
         /// Index of the snake.
         snake: usize,
         /// Equal cells at the end.
+        count: usize,
+    },
+    /// A tail that repeated food could stack too high.
+    #[error(
+        "snakes[{snake}].body could end with {count} equal cells after all repeated food is eaten; at \
+         most {} can be stacked",
+        MAX_TAIL_STACK + 1
+    )]
+    TailGrowth {
+        /// Index of the snake.
+        snake: usize,
+        /// Equal cells at the end, if the snake eats everything that lies on a cell with other food.
         count: usize,
     },
     /// A killer that does not fit the cause of a death.

@@ -39,7 +39,8 @@ impl Position {
                 self.validate_living(index, snake, wrapped, &mut seen)?;
             }
         }
-        self.validate_food()?;
+        let repeated = self.validate_food()?;
+        self.validate_growth(repeated)?;
         let hazards = self.hazards.len();
         if hazards > MAX_HAZARDS {
             return Err(PositionError::HazardCount { count: hazards });
@@ -94,8 +95,10 @@ impl Position {
         seen: &mut [Seen],
     ) -> Result<(), PositionError> {
         let body = &value.body;
-        let Some(&tail) = body.last() else { return Err(PositionError::EmptyBody { snake }) };
-        let stacked = body.iter().rev().take_while(|&&cell| cell == tail).count();
+        let stacked = stacked_cells(body);
+        if stacked == 0 {
+            return Err(PositionError::EmptyBody { snake });
+        }
         if stacked > MAX_TAIL_STACK + 1 {
             return Err(PositionError::TailStack { snake, count: stacked });
         }
@@ -155,8 +158,26 @@ impl Position {
         Ok(())
     }
 
-    fn validate_food(&self) -> Result<(), PositionError> {
+    /// Checks that no snake can stack its tail too high by eating. `repeated` is the food beyond the
+    /// first on its cell.
+    ///
+    /// A move takes one cell off a stacked tail, and each food on the new cell adds one. Later food
+    /// appears on cells without food. A tail therefore grows by repeated food only, or from one cell to
+    /// two, and a position that passes leads to positions that pass.
+    fn validate_growth(&self, repeated: usize) -> Result<(), PositionError> {
+        for (index, snake) in self.snakes.iter().enumerate() {
+            let count = stacked_cells(&snake.body).max(2) + repeated;
+            if snake.death.is_none() && count > MAX_TAIL_STACK + 1 {
+                return Err(PositionError::TailGrowth { snake: index, count });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks food. Returns how much of it lies on a cell beyond the first.
+    fn validate_food(&self) -> Result<usize, PositionError> {
         let mut counts = vec![0_usize; self.cells()];
+        let mut repeated = 0;
         for (index, &cell) in self.food.iter().enumerate() {
             let Some(at) = self.cell_index(cell) else {
                 let (width, height) = (self.width, self.height);
@@ -167,9 +188,16 @@ impl Position {
             if *count > MAX_FOOD_PER_CELL {
                 return Err(PositionError::FoodStack { index, cell });
             }
+            repeated += usize::from(*count > 1);
         }
-        Ok(())
+        Ok(repeated)
     }
+}
+
+/// Equal cells at the end of a body; 0 only for no body.
+fn stacked_cells(body: &[Point]) -> usize {
+    let tail = body.last();
+    body.iter().rev().take_while(|&cell| Some(cell) == tail).count()
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ impl<G: Game> Tree<G> {
     #[inline]
     pub(in crate::mcts) fn explore(&self, visits: f32) -> f32 {
         let growth = match self.config.exploration_base {
-            Some(base) => ((visits + base) / base).ln(),
+            Some(base) => libm::logf((visits + base) / base),
             None => 0.0,
         };
         (self.config.exploration + growth) * visits.sqrt()
