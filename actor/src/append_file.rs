@@ -54,8 +54,8 @@ impl Open {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         let about = file.metadata()?;
         let room = max_bytes.saturating_sub(about.len());
-        // A file may be writable but not readable. It is appended to all the same: at worst, one line
-        // begins behind a torn one.
+        // A file that can only be written counts as not torn: at worst, the next line is appended to
+        // a torn one.
         let is_torn = ends_within_a_line(path, &about).unwrap_or(false);
         Ok(Self { setting, file, room, is_torn })
     }

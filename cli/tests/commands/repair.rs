@@ -193,7 +193,7 @@ fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
     train(&["--config", "small.toml", "--for", "2s"]);
     let arena = home.path().join("run/arena");
     let champion = {
-        let store = EmbeddedStore::open(&arena).expect("nobody else has it");
+        let store = EmbeddedStore::open(&arena).expect("its lock is free");
         let rows = store.checkpoints().expect("it can be read");
         let champion = rows.into_iter().find(|row| row.status == CheckpointStatus::Champion);
         champion.expect("a run of two seconds promotes")
@@ -203,7 +203,7 @@ fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
     assert_eq!(ouro(home.path(), &["check", "run"]).code, Some(1));
     train(&["--for", "3s"]);
     is_sound(home.path());
-    let store = EmbeddedStore::open(&arena).expect("nobody else has it");
+    let store = EmbeddedStore::open(&arena).expect("its lock is free");
     let entries = store.log(0, usize::MAX).expect("it can be read");
     let at = |is: &dyn Fn(&LogEntry) -> bool| entries.iter().position(is).expect("an entry");
     let generation = champion.generation;
@@ -224,7 +224,7 @@ fn older_member(home: &Path) -> Checkpoint {
     };
     for _ in 0..10 {
         let rows = {
-            let store = EmbeddedStore::open(&home.join("run/arena")).expect("nobody else has it");
+            let store = EmbeddedStore::open(&home.join("run/arena")).expect("its lock is free");
             store.checkpoints().expect("it can be read")
         };
         if let Some(member) = rows.iter().rev().skip(1).find(is_member) {
@@ -239,7 +239,7 @@ fn older_member(home: &Path) -> Checkpoint {
 fn lost_weights_are_named_and_copies_that_are_put_back_or_a_start_make_the_run_sound() {
     let home = home_with_run();
     let arena = home.path().join("run/arena");
-    let store = || EmbeddedStore::open(&arena).expect("nobody else has it");
+    let store = || EmbeddedStore::open(&arena).expect("its lock is free");
     let member = older_member(home.path());
     let generation = member.generation;
     let file = arena.join(format!("weights/{}.safetensors", member.hash));

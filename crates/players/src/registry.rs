@@ -24,6 +24,7 @@ use ouro_game::catalog::{RulesVisitor, visit_rules};
 use ouro_net::Engine;
 use ouro_search::Clock;
 
+use crate::nearest::nearest;
 use crate::player::Player;
 
 pub use error::NameError;
@@ -171,32 +172,12 @@ pub fn check_known(name: &str, more: &'static [&'static str]) -> Result<(), Name
     Err(NameError::Unknown { name: name.to_owned(), more })
 }
 
-/// An unknown name may differ from the suggested player in one letter of every three, as an unknown key of
-/// settings may from the suggested one.
-const LETTERS_PER_TYPO: usize = 3;
-
-/// The known player nearest to `unknown`; `None` if all differ in more than a few letters.
-fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
-    let length = unknown.chars().count();
-    let near = known.iter().filter_map(|player| {
-        let letters = player.chars().count();
-        let most = length.max(letters) / LETTERS_PER_TYPO;
-        // At least so many letters differ. An unknown name of a megabyte is compared with none.
-        if length.abs_diff(letters) > most {
-            return None;
-        }
-        let distance = strsim::osa_distance(unknown, player);
-        (distance <= most).then_some((distance, *player))
-    });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, player)| player)
-}
-
 /// The remedy for an unknown name: the player that is nearest to it, if one is near, and all players.
 pub(crate) fn known_players(name: &str, more: &[&str]) -> String {
     let player = name.split('{').next().unwrap_or_default().to_lowercase();
     let known: Vec<&str> =
         KNOWN.iter().map(|syntax| syntax.name).chain(more.iter().copied()).collect();
-    let hint = match nearest(&player, &known) {
+    let hint = match nearest(&player, known.iter().copied()) {
         Some(nearest) => format!("did you mean {nearest}? "),
         None => String::new(),
     };

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ouro_players::nearest;
 use ouro_proto::text::brief;
 use ouro_service::files::read_regular;
 use schemars::JsonSchema;
@@ -14,9 +15,6 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::schema::{mismatch, pointer};
-
-/// An unknown key may differ from the suggested one in one letter of every three.
-const LETTERS_PER_TYPO: usize = 3;
 
 /// Largest settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -166,22 +164,6 @@ fn variant(table: &Table) -> Option<&str> {
 /// The remedy for a key of a table that has none, such as a constant schedule.
 const NO_KEYS: &str = "the `kind` or `game` of this table has no keys: remove the key, or name \
                        another";
-
-/// The known key nearest to `unknown`; `None` if all differ in more than a few letters.
-pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let length = unknown.chars().count();
-    let near = known.into_iter().filter_map(|key| {
-        let letters = key.chars().count();
-        let most = length.max(letters) / LETTERS_PER_TYPO;
-        // At least so many letters differ. An unknown key of a megabyte is compared with none.
-        if length.abs_diff(letters) > most {
-            return None;
-        }
-        let distance = strsim::osa_distance(unknown, key);
-        (distance <= most).then_some((distance, key))
-    });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, key)| key)
-}
 
 /// The key and the message of an error. For an unknown key or choice, the message suggests the nearest
 /// known one.

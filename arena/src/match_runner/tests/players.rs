@@ -1,4 +1,4 @@
-//! Stored matches whose players cannot be built. The arena goes on without them.
+//! Stored matches whose players cannot be built. The arena continues without these matches.
 
 use super::*;
 

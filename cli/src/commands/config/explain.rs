@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use ouro_players::nearest as nearest_name;
+use ouro_settings::Preset;
 use ouro_settings::keys::{Keys, Meaning, Tag};
-use ouro_settings::{Preset, file};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -80,7 +81,7 @@ fn is_name(key: &str) -> bool {
 /// The most similar key: one with the same last name, otherwise the nearest whole path.
 fn nearest<'a>(key: &str, all: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let ends_alike = |known: &&str| known.rsplit('.').next() == Some(key);
-    all.clone().find(ends_alike).or_else(|| file::nearest(key, all))
+    all.clone().find(ends_alike).or_else(|| nearest_name(key, all))
 }
 
 fn explanation(key: &str, inner: &[String], meaning: Meaning) -> Explanation {

@@ -197,7 +197,7 @@ pub(super) struct End {
     /// All players, strongest first.
     #[serde(serialize_with = "rated")]
     pub(super) ratings: RatingTable,
-    /// The champion; `None` if there is none.
+    /// The champion; `None` before the first promotion, and if all promoted weights are lost.
     pub(super) champion: Option<Champion>,
     /// The command that resumes the run.
     pub(super) resume: String,

@@ -27,7 +27,7 @@
 //! | 28 | hazards in its territory / cells of the board |
 //! | 29 | cells of its territory next to that of a rival, / 10 |
 //! | 30 | free cells that are connected with its head / 60 |
-//! | 31 | moves to the farthest of them / 20: 1 to [`SPACE_STEPS`] moves, 1 also if there is none |
+//! | 31 | moves to the farthest of them / 20: 1 to [`SPACE_STEPS`] moves; 1 if no cell is free |
 //! | 32 | those of them that are next to a body / 40 |
 //!
 //! | features of the pair | content |

@@ -24,7 +24,7 @@ pub(super) struct Certificates {
 /// A holder that has called.
 #[derive(Debug)]
 struct Known {
-    /// What the holder has used: a renewed certificate goes on where the one before was.
+    /// Used parts of the holder's limits. A renewed certificate of the holder shares them.
     quota: Arc<Quota>,
     /// One for each end of validity, and for each state of the authorities.
     identities: Vec<(PeerCertificate, Identity)>,
