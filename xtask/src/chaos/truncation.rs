@@ -3,9 +3,12 @@
 //! Redis refuses to load the file. Once an operator has cut the damaged end off, Redis starts with a log
 //! that lacks entries. The arena must notice, whether it ran, started or was down meanwhile, and refuse
 //! until the operator accepts the loss. The run then continues without a contradiction.
+//!
+//! An arena that is killed or stopped between an append and its note of it does not know that entry. The
+//! loss of it alone is no loss of an acknowledged entry, so the cut takes it in addition.
 
 use std::fs::{self, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +30,9 @@ const LOST: &str = "which this arena has stored: the server has lost results";
 const PUBLISHED: &[u8] = b"checkpoint_published";
 /// The file with which the arena remembers its last entry, in the folder of the run.
 const KNOWN: &str = "arena/store.known";
+
+/// Entries that an arena may have stored and not yet noted: it appends one at a time.
+const IN_FLIGHT: u64 = 1;
 
 /// Longest time from the start of an arena until it is stopped within its start.
 const START: u64 = 300;
@@ -67,8 +73,8 @@ pub(crate) fn run(campaign: &mut Campaign, seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Cuts the file within the append of an entry, so that at most this many entries of the arena's log are
-/// lost.
+/// Cuts the file within the append of an entry, so that at most this many entries are lost that the arena
+/// has noted.
 fn cut(campaign: &mut Campaign, arena: Arena, most: u64) -> Result<()> {
     campaign.warm_up()?;
     let kind = arena.kind();
@@ -88,11 +94,13 @@ fn cut(campaign: &mut Campaign, arena: Arena, most: u64) -> Result<()> {
     }
     cluster.read_whole_log()?;
     let before = cluster.audit.entries();
+    let known = known_entries(&cluster.run().join(KNOWN))?;
+    let unknown = before.saturating_sub(known);
     cluster.node(Role::Redis).kill();
     // Nothing happens to an arena that is down.
     cluster.node(Role::Arena).signal("-CONT")?;
     let file = newest_file(cluster)?;
-    let Cut { length, entries } = end_before(&fs::read(&file)?, most)?;
+    let Cut { length, entries } = end_before(&fs::read(&file)?, most, unknown)?;
     OpenOptions::new().write(true).open(&file)?.set_len(length)?;
     cluster.audits = false;
     cluster.node(Role::Redis).start_again();
@@ -108,7 +116,9 @@ fn cut(campaign: &mut Campaign, arena: Arena, most: u64) -> Result<()> {
     cluster.read_whole_log()?;
     let left = cluster.audit.entries();
     campaign.report.count("entries of the log that Redis lost", entries);
-    if !has_noticed {
+    if unknown > IN_FLIGHT {
+        campaign.violation(format!("the arena has stored {before} entries, and noted {known}"));
+    } else if !has_noticed {
         campaign
             .violation(format!("{entries} of {before} entries are lost, and the arena continues"));
     } else if left + entries != before {
@@ -142,20 +152,28 @@ struct Cut {
     entries: u64,
 }
 
-/// The cut within the append of the entry that many from the end. Most of the file is the traffic of
-/// workers, so a number of bytes could spare the log.
+/// The entries that the arena has noted: one more than the number in its file.
+fn known_entries(file: &Path) -> Result<u64> {
+    let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let number = text.split(' ').next().and_then(|number| number.parse::<u64>().ok());
+    Ok(number.with_context(|| format!("{} has no number: {text:?}", file.display()))? + 1)
+}
+
+/// The cut within the append of the entry that is `most` + `unknown` from the end. Most of the file is the
+/// traffic of workers, so a number of bytes could spare the log.
 ///
-/// At most one publication is cut off. The learner may have another generation that is not published, and
-/// refuses an arena that lacks three.
-fn end_before(file: &[u8], most: u64) -> Result<Cut> {
+/// Of the entries that the arena knows, at most one publication is cut off. The learner may have another
+/// generation that is not published, and refuses an arena that lacks three.
+fn end_before(file: &[u8], most: u64, unknown: u64) -> Result<Cut> {
     let key = b":log\r\n";
     let mut appends: Vec<usize> =
         (0..file.len()).filter(|at| file[*at..].starts_with(key)).collect();
     appends.reverse();
     let (mut end, mut publications, mut cut) = (file.len(), 0, None);
-    for (entries, at) in (1..=most).zip(appends) {
+    for (entries, at) in (1..=most + unknown).zip(appends) {
         let append = &file[at..end];
-        publications += usize::from(append.windows(PUBLISHED.len()).any(|part| part == PUBLISHED));
+        let is_published = append.windows(PUBLISHED.len()).any(|part| part == PUBLISHED);
+        publications += usize::from(is_published && entries > unknown);
         if publications > 1 {
             break;
         }
@@ -196,12 +214,23 @@ mod tests {
         let second = file.len();
         file += &append("two");
         file += &"*1\r\n$4\r\nPING\r\n".repeat(500);
-        let cut = |entries| end_before(file.as_bytes(), entries).unwrap();
+        let cut = |entries| end_before(file.as_bytes(), entries, 0).unwrap();
         assert!((second..second + append("two").len()).contains(&(cut(1).length as usize)));
         assert!((cut(2).length as usize) < second);
         assert_eq!((cut(1).entries, cut(2).entries), (1, 2));
         assert_eq!(cut(3), cut(2), "there are no more");
-        assert!(end_before(b"PING", 3).is_err());
+        assert!(end_before(b"PING", 3, 0).is_err());
+    }
+
+    #[test]
+    fn an_arena_has_noted_the_entries_up_to_the_number_in_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("store.known");
+        assert!(known_entries(&file).is_err());
+        fs::write(&file, "00000000000000005709 00c0ffee\n").unwrap();
+        assert_eq!(known_entries(&file).unwrap(), 5_710);
+        fs::write(&file, "").unwrap();
+        assert!(known_entries(&file).unwrap_err().to_string().contains("has no number"));
     }
 
     #[test]
@@ -210,7 +239,11 @@ mod tests {
         let entries = ["checkpoint_published 1", "x", "checkpoint_published 2", "y"];
         let file: String = entries.map(append).concat();
         for (most, lost) in [(1, 1), (2, 2), (3, 3), (4, 3), (9, 3)] {
-            assert_eq!(end_before(file.as_bytes(), most).unwrap().entries, lost);
+            assert_eq!(end_before(file.as_bytes(), most, 0).unwrap().entries, lost);
+        }
+        // What the arena does not know is cut off in addition.
+        for (unknown, lost) in [(1, 2), (2, 3), (3, 4)] {
+            assert_eq!(end_before(file.as_bytes(), 1, unknown).unwrap().entries, lost);
         }
     }
 }
