@@ -105,9 +105,15 @@ impl Running {
     /// Blocks until the match runner has found the disk full.
     fn wait_until_paused(&self) {
         let mut conditions = self.state.conditions();
-        let paused = conditions.wait_for(|all| all.get(Condition::Matches).is_some());
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(paused).expect("the state lives");
+        let paused = async {
+            tokio::select! {
+                found = conditions.wait_for(|all| all.get(Condition::Matches).is_some()) => {
+                    found.expect("the state lives");
+                }
+                () = self.ended.cancelled() => panic!("the match runner gave up"),
+            }
+        };
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(paused);
     }
 
     fn conditions(&self) -> Conditions<Condition> {

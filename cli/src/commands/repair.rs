@@ -121,7 +121,8 @@ fn results(
         Err(error) => Ok(Err(error.to_string())),
         Ok(Repaired::Sound { entries }) => Ok(Ok(format!("all {entries} entries are whole"))),
         Ok(Repaired::Repaired { kept, lost, damaged }) => Ok(Ok(format!(
-            "{lost} damaged entries were taken out, {kept} stay; the damaged file is now {damaged}"
+            "damaged entries taken out: {lost}, entries that stay: {kept}; the damaged file is now \
+             {damaged}"
         ))),
     }
 }

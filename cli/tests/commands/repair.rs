@@ -42,7 +42,7 @@ fn damaged_results_are_named_repaired_and_trained_on() {
 
     let repaired = ouro(home.path(), &["repair", "run"]);
     assert_eq!(repaired.code, Some(0), "{}{}", repaired.stdout, repaired.stderr);
-    assert!(repaired.stdout.contains("1 damaged entries were taken out"), "{}", repaired.stdout);
+    assert!(repaired.stdout.contains("damaged entries taken out: 1"), "{}", repaired.stdout);
     let count = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count();
     let after = fs::read(&log).expect("the log is there");
     assert_eq!(count(&after), count(&content));
@@ -190,14 +190,22 @@ fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
         );
         assert_eq!(trained.code, Some(0), "{}", trained.stderr);
     };
-    train(&["--config", "small.toml", "--for", "2s"]);
     let arena = home.path().join("run/arena");
-    let champion = {
+    let champion = || {
         let store = EmbeddedStore::open(&arena).expect("its lock is free");
         let rows = store.checkpoints().expect("it can be read");
-        let champion = rows.into_iter().find(|row| row.status == CheckpointStatus::Champion);
-        champion.expect("a run of two seconds promotes")
+        rows.into_iter().find(|row| row.status == CheckpointStatus::Champion)
     };
+    train(&["--config", "small.toml", "--for", "2s"]);
+    // A loaded machine promotes late.
+    let champion = (0..10).find_map(|_| {
+        let found = champion();
+        if found.is_none() {
+            train(&["--for", "2s"]);
+        }
+        found
+    });
+    let champion = champion.expect("ten runs promote");
     let path = arena.join(format!("weights/{}.safetensors", champion.hash));
     flip(&path);
     assert_eq!(ouro(home.path(), &["check", "run"]).code, Some(1));

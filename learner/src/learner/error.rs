@@ -23,13 +23,13 @@ pub enum LearnerError {
     Game(#[from] ouro_game::ConfigError),
     /// The weights to start with have no layer of the network.
     #[error(
-        "no layer of the weights to start with fits the network: they are {got}, the run has {spec}; \
+        "no layer of the weights to start with fits the network: they have {got}, the run has {spec}; \
          name weights of such a network, or change net"
     )]
     ForeignWeights {
-        /// Architecture of the weights.
+        /// What distinguishes the network of the weights from that of the run.
         got: String,
-        /// Architecture of the run.
+        /// What the network of the run has instead.
         spec: String,
     },
     /// The run in the folder has another game, network, algorithm or optimiser.

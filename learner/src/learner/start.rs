@@ -329,7 +329,7 @@ fn started_from(given: &Weights, initial: Weights) -> Result<Weights, LearnerErr
     let layers = initial.spec().tensors().iter().filter(|tensor| tensor.role.is_layer()).count();
     let (weights, own) = initial.with_layers_of(given);
     if own.len() == layers {
-        let [got, spec] = [given, &weights].map(|one| format!("{:?}", one.spec().architecture));
+        let [got, spec] = network_difference(given.spec(), weights.spec());
         return Err(LearnerError::ForeignWeights { got, spec });
     }
     if !own.is_empty() {

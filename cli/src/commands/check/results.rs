@@ -190,7 +190,7 @@ fn results_in_files(folder: &Path, weights: &WeightsConfig) -> Result<FoundResul
     examine(&store, store.run(), weights, folder, |found| {
         let lost = match found.lost {
             0 => String::new(),
-            lost => format!("; {lost} damaged entries were taken out"),
+            lost => format!("; damaged entries taken out: {lost}"),
         };
         format!(
             "{} checkpoints, {} promotions and {} matches, as in the log; {} weights \

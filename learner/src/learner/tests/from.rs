@@ -41,5 +41,9 @@ fn weights_without_a_layer_of_the_network_are_refused() {
     let rules = crate::rules::rules(&config).unwrap();
     let Err(error) = start::resume(&config, &*rules) else { panic!("they were accepted") };
     assert!(matches!(error, LearnerError::ForeignWeights { .. }), "{error}");
+    assert!(
+        error.to_string().contains("they have net.kind = \"two_conv\", the run has net.kind"),
+        "{error}"
+    );
     assert_eq!(error.exit_status(), ExitStatus::BadConfiguration);
 }
