@@ -158,7 +158,7 @@ impl Settings {
     /// new games (`docs/results.md`): positions are drawn 3 times instead of 4, games against the pool are
     /// rare, because their search serves one learning seat instead of two, and matches have less time.
     fn within_steps(self, steps: u64) -> Self {
-        let schedule = LearningRateSchedule::Cosine { steps, floor: 0.05 };
+        let schedule = LearningRateSchedule::Cosine { steps, floor: 0.05, restart: 0.0 };
         let settings = self.with_schedule(schedule);
         Self {
             actor: PlayConfig { opponents: RARE_OPPONENTS, ..settings.actor },
@@ -234,7 +234,7 @@ fn duel_7x7() -> Settings {
 fn duel() -> Settings {
     let search = SearchConfig { tremble: 0.0, ..snake_search() };
     let settings = alphazero(snakes(11, 2), [24, 3], search);
-    let schedule = LearningRateSchedule::Cosine { steps: 20_000, floor: 0.03 };
+    let schedule = LearningRateSchedule::Cosine { steps: 20_000, floor: 0.03, restart: 0.0 };
     let algorithm = AlphaZeroConfig { root_value_share: 0.5, ..AlphaZeroConfig::default() };
     let minimax = |depth| format!("minimax{{depth={depth}}}");
     Settings {
@@ -384,7 +384,7 @@ fn reinforce(game: GameConfig) -> Settings {
         // Large steps learn faster; the weight averaging below removes the noise that they leave.
         learning_rate: 0.003,
         average: WeightAveraging::Exponential { every_steps: 10, half_life_steps: 200 },
-        schedule: LearningRateSchedule::Cosine { steps: 74_000, floor: 0.02 },
+        schedule: LearningRateSchedule::Cosine { steps: 74_000, floor: 0.02, restart: 0.0 },
         algorithm: AlgorithmConfig::Reinforce(algorithm),
         ..TrainConfig::default()
     };

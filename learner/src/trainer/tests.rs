@@ -36,7 +36,7 @@ fn a_run_that_stops_and_resumes_is_the_same_bit_for_bit() {
         let config = TrainConfig {
             warmup_steps: 7,
             weight_decay: 0.01,
-            schedule: LearningRateSchedule::Cosine { steps: 9, floor: 0.1 },
+            schedule: LearningRateSchedule::Cosine { steps: 9, floor: 0.1, restart: 0.5 },
             optimizer,
             average,
             ..TrainConfig::default()

@@ -19,8 +19,9 @@ pub enum LearningRateSchedule {
         #[schemars(range(min = 1))]
         steps: u64,
     },
-    /// It falls along half a cosine over `steps` steps and stays at `floor` (Loshchilov and
-    /// Hutter 2017, "SGDR", without restarts).
+    /// It falls along half a cosine over `steps` steps to `floor`. There it stays, or it rises to
+    /// `restart` at once and falls again, over twice as many steps each time (Loshchilov and
+    /// Hutter 2017, "SGDR", section 3, with a period factor of 2).
     Cosine {
         /// Steps to the floor.
         #[schemars(range(min = 1))]
@@ -28,6 +29,11 @@ pub enum LearningRateSchedule {
         /// The factor reached, 0 to 1.
         #[schemars(range(min = 0, max = 1))]
         floor: f64,
+        /// The factor from which it falls again after `steps`, 3 · `steps`, 7 · `steps`, … steps,
+        /// above `floor`; 0: it stays at `floor`.
+        #[serde(default)]
+        #[schemars(range(min = 0, max = 1))]
+        restart: f64,
     },
     /// It stays for `steps` steps, then falls as √(steps / step), without an end: for runs whose
     /// length is open (Vaswani et al. 2017, "Attention is all you need", section 5.3).
@@ -58,9 +64,15 @@ impl LearningRateSchedule {
         match self {
             Self::Constant {} => 1.0,
             Self::HalfLife { steps } => 0.5_f64.powf(step as f64 / *steps as f64),
-            Self::Cosine { steps, floor } => {
-                let way = (step as f64 / *steps as f64).min(1.0);
-                floor + (1.0 - floor) * 0.5 * (1.0 + (std::f64::consts::PI * way).cos())
+            Self::Cosine { steps, floor, .. } if step <= *steps => {
+                falling(1.0, *floor, step as f64 / *steps as f64)
+            }
+            Self::Cosine { floor, restart: 0.0, .. } => *floor,
+            Self::Cosine { steps, floor, restart } => {
+                // Periods of 1, 2, 4, … times `steps` begin after 0, 1, 3, … times `steps`.
+                let periods = step as f64 / *steps as f64;
+                let length = (periods + 1.0).log2().floor().exp2();
+                falling(*restart, *floor, (periods + 1.0 - length) / length)
             }
             Self::InverseSqrt { steps } => (*steps as f64 / step.max(*steps) as f64).sqrt(),
             Self::Steps { at, factor } => {
@@ -70,9 +82,14 @@ impl LearningRateSchedule {
         }
     }
 
-    /// Checks that the steps of [`Steps`](Self::Steps) rise, which no range can express.
+    /// Checks what no range can express: the steps of [`Steps`](Self::Steps) rise, and so does the
+    /// rate at a restart.
     pub(super) fn validate(&self) -> Result<(), SettingError> {
         match self {
+            Self::Cosine { floor, restart, .. } if *restart != 0.0 && restart <= floor => {
+                let remedy = format!("choose more than train.schedule.floor = {floor}, or 0");
+                Err(SettingError::new("train.schedule.restart", restart.to_string(), remedy))
+            }
             Self::Steps { at, .. } if !at.is_sorted() => {
                 let remedy = "write the steps in rising order";
                 Err(SettingError::new("train.schedule.at", format!("{at:?}"), remedy))
@@ -82,10 +99,19 @@ impl LearningRateSchedule {
     }
 }
 
+/// Half a cosine from `high` to `low`; `way`: the share of it that is behind, 0 to 1.
+fn falling(high: f64, low: f64, way: f64) -> f64 {
+    low + (high - low) * 0.5 * (1.0 + (std::f64::consts::PI * way).cos())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::train::TrainConfig;
     use super::*;
+
+    fn cosine(steps: u64, floor: f64, restart: f64) -> LearningRateSchedule {
+        LearningRateSchedule::Cosine { steps, floor, restart }
+    }
 
     fn near(schedule: &LearningRateSchedule, step: u64, factor: f64) {
         let got = schedule.factor(step);
@@ -98,7 +124,7 @@ mod tests {
         let half = LearningRateSchedule::HalfLife { steps: 100 };
         near(&half, 0, 1.0);
         near(&half, 200, 0.25);
-        let cosine = LearningRateSchedule::Cosine { steps: 100, floor: 0.1 };
+        let cosine = LearningRateSchedule::Cosine { steps: 100, floor: 0.1, restart: 0.0 };
         near(&cosine, 0, 1.0);
         near(&cosine, 50, 0.55);
         near(&cosine, 100, 0.1);
@@ -114,12 +140,27 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_restarts_over_periods_that_double() {
+        let restarts = cosine(100, 0.1, 0.5);
+        near(&restarts, 50, 0.55);
+        near(&restarts, 100, 0.1);
+        for (start, length) in [(100, 200), (300, 400), (700, 800)] {
+            assert!(restarts.factor(start + 1) > 0.49, "{start}");
+            near(&restarts, start + length / 2, 0.3);
+            assert!(restarts.factor(start + length - 1) < 0.101, "{start}");
+        }
+    }
+
+    #[test]
     fn fields_out_of_range_are_refused_by_name() {
         let cases = [
             (LearningRateSchedule::HalfLife { steps: 0 }, "train.schedule.steps"),
             (LearningRateSchedule::InverseSqrt { steps: 0 }, "train.schedule.steps"),
-            (LearningRateSchedule::Cosine { steps: 0, floor: 0.0 }, "train.schedule.steps"),
-            (LearningRateSchedule::Cosine { steps: 1, floor: f64::NAN }, "train.schedule.floor"),
+            (cosine(0, 0.0, 0.0), "train.schedule.steps"),
+            (cosine(1, f64::NAN, 0.0), "train.schedule.floor"),
+            (cosine(1, 0.1, f64::NAN), "train.schedule.restart"),
+            (cosine(1, 0.1, 1.5), "train.schedule.restart"),
+            (cosine(1, 0.1, 0.1), "train.schedule.restart"),
             (LearningRateSchedule::Steps { at: vec![2, 1], factor: 0.1 }, "train.schedule.at"),
             (LearningRateSchedule::Steps { at: vec![1], factor: 0.0 }, "train.schedule.factor"),
         ];
@@ -133,7 +174,7 @@ mod tests {
     fn a_schedule_reads_from_a_file_by_kind() {
         let read: LearningRateSchedule =
             toml::from_str("kind = \"cosine\"\nsteps = 7\nfloor = 0.5").unwrap();
-        assert_eq!(read, LearningRateSchedule::Cosine { steps: 7, floor: 0.5 });
+        assert_eq!(read, cosine(7, 0.5, 0.0), "it stays at its floor, as before `restart`");
         assert!(
             toml::from_str::<LearningRateSchedule>("kind = \"cosine\"\nsteps = 7\nflour = 0.5")
                 .is_err()
