@@ -1,5 +1,6 @@
 //! Start of a run: loads or creates the training state, and fills the replay from the journal.
 
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -281,26 +282,35 @@ fn optimizer_kind(slots: usize) -> String {
     }
 }
 
-/// What distinguishes two networks, as both have it: the first key of their settings with different
-/// values, otherwise their inputs and outputs. The same twice if nothing does.
+/// What distinguishes two networks, as both have it: the keys of their settings with different values,
+/// only `net.kind` if the kinds differ, and their inputs and outputs. The same twice if nothing does.
 fn network_difference(stored: &NetSpec, asked: &NetSpec) -> [String; 2] {
     let networks = [stored, asked].map(|spec| {
         // An architecture is plain data, so this does not fail.
         serde_json::to_value(&spec.architecture).unwrap_or_default()
     });
-    // Networks of different kinds differ in most keys.
+    let differ = |key: &&str| networks[0].get(*key) != networks[1].get(*key);
     let keys = networks.iter().filter_map(|network| network.as_object()).flatten();
-    let mut keys = std::iter::once("kind").chain(keys.map(|(key, _)| key.as_str()));
-    match keys.find(|key| networks[0].get(key) != networks[1].get(key)) {
-        Some(key) => networks.each_ref().map(|network| match network.get(key) {
+    // Networks of different kinds differ in most keys.
+    let keys: BTreeSet<&str> = match differ(&"kind") {
+        true => BTreeSet::from(["kind"]),
+        false => keys.map(|(key, _)| key.as_str()).filter(differ).collect(),
+    };
+    let inputs = [stored, asked].map(|NetSpec { planes, actions, .. }| {
+        let PlaneShape { channels, height, width } = planes;
+        format!("{channels} planes of {height}×{width} and {actions} actions")
+    });
+    [0, 1].map(|at| {
+        let value = |key: &str| match networks[at].get(key) {
             Some(value) => format!("net.{key} = {value}"),
             None => format!("without net.{key}"),
-        }),
-        None => [stored, asked].map(|NetSpec { planes, actions, .. }| {
-            let PlaneShape { channels, height, width } = planes;
-            format!("{channels} planes of {height}×{width} and {actions} actions")
-        }),
-    }
+        };
+        let mut parts: Vec<String> = keys.iter().copied().map(value).collect();
+        if keys.is_empty() || inputs[0] != inputs[1] {
+            parts.push(inputs[at].clone());
+        }
+        parts.join(", ")
+    })
 }
 
 /// The training state of generation 0.
