@@ -112,7 +112,7 @@ impl Preset {
             Self::Connect4 => {
                 let game = GameConfig::ConnectFour(connect_four::Config::default());
                 let settings = alphazero(game, [48, 3], search(64, 7.0, opening(12)));
-                let settings = settings.within_steps(4_200);
+                let settings = settings.within_steps(4_200, 0.0);
                 // Random openings reach positions that strong self-play rarely visits but that weak
                 // opponents lead to.
                 let play = PlayConfig { opening_plies: 16, ..settings.actor.clone() };
@@ -154,11 +154,12 @@ impl Settings {
         Self { train: TrainConfig { schedule, ..self.train }, ..self }
     }
 
-    /// These settings for a short training, whose learning rate falls over `steps`. More of the time goes into
-    /// new games (`docs/results.md`): positions are drawn 3 times instead of 4, games against the pool are
-    /// rare, because their search serves one learning seat instead of two, and matches have less time.
-    fn within_steps(self, steps: u64) -> Self {
-        let schedule = LearningRateSchedule::Cosine { steps, floor: 0.05, restart: 0.0 };
+    /// These settings for a short training, whose learning rate falls over `steps`, and from `restart` again
+    /// in a longer one. More of the time goes into new games (`docs/results.md`): positions are drawn 3
+    /// times instead of 4, games against the pool are rare, because their search serves one learning seat
+    /// instead of two, and matches have less time.
+    fn within_steps(self, steps: u64, restart: f64) -> Self {
+        let schedule = LearningRateSchedule::Cosine { steps, floor: 0.05, restart };
         let settings = self.with_schedule(schedule);
         Self {
             actor: PlayConfig { opponents: RARE_OPPONENTS, ..settings.actor },
@@ -222,7 +223,7 @@ fn demonstrations(until_generation: u32) -> DemonstrationConfig {
 
 /// Two snakes on 7×7. The first 1,000 steps learn from games of `minimax`, all others from self-play.
 fn duel_7x7() -> Settings {
-    let settings = alphazero(snakes(7, 2), [24, 3], snake_search()).within_steps(8_000);
+    let settings = alphazero(snakes(7, 2), [24, 3], snake_search()).within_steps(8_000, 0.5);
     Settings {
         actor: PlayConfig { demonstrations: demonstrations(10), ..settings.actor },
         ..settings
