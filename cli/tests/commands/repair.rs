@@ -197,7 +197,7 @@ fn damaged_weights_of_the_champion_are_returned_by_an_actor() {
         rows.into_iter().find(|row| row.status == CheckpointStatus::Champion)
     };
     train(&["--config", "small.toml", "--for", "2s"]);
-    // A loaded machine promotes late.
+    // The arena promotes late on a loaded machine.
     let champion = (0..10).find_map(|_| {
         let found = champion();
         if found.is_none() {
