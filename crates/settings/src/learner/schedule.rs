@@ -29,8 +29,8 @@ pub enum LearningRateSchedule {
         /// The factor reached, 0 to 1.
         #[schemars(range(min = 0, max = 1))]
         floor: f64,
-        /// The factor to which it rises after `steps`, 3 · `steps`, 7 · `steps`, … steps, above
-        /// `floor`; with 0 it stays at `floor`.
+        /// The factor to which the rate rises after `steps`, 3 · `steps`, 7 · `steps`, … steps, above
+        /// `floor`; with 0 the rate stays at `floor`.
         #[serde(default)]
         #[schemars(range(min = 0, max = 1))]
         restart: f64,
