@@ -176,7 +176,7 @@ def option(command: list[str], name: str) -> str | None:
 
 
 def size(where: str, text: str, problems: Problems) -> float:
-    """Bytes of a quantity of memory, such as 1.5Gi or 1400mb; 0 and a problem if it is none."""
+    """The bytes of a size of memory, such as 1.5Gi or 1400mb. Another text is a problem and gives 0."""
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)(\w*)", text)
     unit = parts and UNITS.get(parts[2].lower())
     if not problems.expect(unit, f"{where}: {text} is not a size of memory"):

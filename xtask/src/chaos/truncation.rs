@@ -186,8 +186,8 @@ fn known_entries(file: &Path) -> u64 {
     number.map_or(0, |number| number + 1)
 }
 
-/// The cut within the append of the entry that is `most` + `unknown` from the end. Most of the file is the
-/// traffic of workers, so a number of bytes could spare the log.
+/// The cut within the append of an entry: the last `unknown` entries are lost, and at most `most` before
+/// them. Most of the file is the traffic of workers, so a cut by bytes could spare the log.
 ///
 /// Of the entries that the arena knows, at most one publication is cut off. The learner may have another
 /// generation that is not published, and refuses an arena that lacks three.
