@@ -28,6 +28,7 @@ use ouro_proto::trajectory::HelloError;
 use ouro_replay::RefusalReason;
 use ouro_replay::journal::MAX_ACTORS;
 use ouro_service::access::{Guard, Identity, Permissions, Role};
+use ouro_service::connections::ConnectionInfo;
 use ouro_service::{Clock, IntoStatus, SystemClock};
 use ouro_settings::process_report;
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
@@ -371,7 +372,8 @@ fn program<T>(request: &Request<T>) -> String {
 
 /// The IP address of a caller, if the connection knows it.
 fn address<T>(request: &Request<T>) -> Option<IpAddr> {
-    request.remote_addr().map(|address| address.ip().to_canonical())
+    let connection = request.extensions().get::<ConnectionInfo>()?;
+    connection.peer.address.map(|address| address.ip().to_canonical())
 }
 
 /// Times of waiting by reason.

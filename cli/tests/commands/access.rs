@@ -214,7 +214,7 @@ fn the_file_of_a_token_is_never_the_tokens_file_and_is_removed_if_that_cannot_be
         let command = ["token", "create", "me", "--role", "reader"];
         run(ouro(folder.path()).args(command).args(arguments))
     };
-    for out in ["tokens.toml", "./tokens.toml", "tokens.new"] {
+    for out in ["tokens.toml", "./tokens.toml", "tokens.toml.new"] {
         create(&["--out", out]).assert_refused(64, &[out, "tokens file", "--out"]);
     }
     create(&["--out", "me.token", "--tokens", "none/tokens.toml"])

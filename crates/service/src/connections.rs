@@ -9,8 +9,10 @@
 //!
 //! On a guarded port, a connection without an admitted call is closed after
 //! [`ConnectionLimits::admission`], even if its peer answers pings. After the first admitted call,
-//! a connection may be idle for any time.
+//! a connection may be idle for any time, until the credential of the last admitted call is revoked or
+//! expires. Then the time limit applies again.
 
+mod admission;
 mod slots;
 mod transport;
 
@@ -18,7 +20,6 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -29,9 +30,11 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tonic::transport::server::Connected;
 
 use crate::throttle::Throttle;
+use admission::{Admission, Admitted};
 use slots::{Slot, Slots};
 use transport::Transport;
 
@@ -66,7 +69,7 @@ pub struct ConnectionLimits {
     pub handshake: Duration,
     /// Time that a write may last without progress.
     pub stall: Duration,
-    /// Time limit for the first admitted call, on a port that admits calls by their credential.
+    /// Time limit for an admitted call, on a port that admits calls by their credential.
     pub admission: Duration,
 }
 
@@ -112,7 +115,7 @@ pub struct Listener {
     limits: ConnectionLimits,
     /// Number of bytes that must arrive within the time of the handshake.
     opening: usize,
-    /// Time limit for the first admitted call; `None` if calls need no admission.
+    /// Time limit for an admitted call; `None` if calls need no admission.
     admission: Option<Duration>,
     slots: Arc<Slots>,
     tls: Option<(ServerTls, Protocol)>,
@@ -250,13 +253,15 @@ impl Accepted {
         let Self { stream, peer, slot, limits, opening, admission, tls, log } = self;
         let Some((tls, protocol)) = tls else {
             let transport = Transport::Plain(stream);
-            return Some(Connection::new(transport, None, slot, &limits, opening, admission));
+            let peer = PeerInfo { address: Some(peer), certificate: None };
+            return Some(Connection::new(transport, peer, slot, &limits, opening, admission));
         };
         match tls.accept(stream, protocol, limits.handshake).await {
             Ok((stream, certificate)) => {
                 let transport = Transport::Private(Box::new(stream));
                 let certificate = certificate.map(Arc::new);
-                Some(Connection::new(transport, certificate, slot, &limits, opening, admission))
+                let peer = PeerInfo { address: Some(peer), certificate };
+                Some(Connection::new(transport, peer, slot, &limits, opening, admission))
             }
             Err(error) => {
                 let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -275,6 +280,8 @@ impl Accepted {
 /// What calls learn about the peer of their connection.
 #[derive(Clone, Debug, Default)]
 pub struct PeerInfo {
+    /// Its address.
+    pub address: Option<SocketAddr>,
     /// The client's certificate, if it has presented one.
     pub certificate: Option<Arc<PeerCertificate>>,
 }
@@ -284,13 +291,14 @@ pub struct PeerInfo {
 pub struct ConnectionInfo {
     /// The peer.
     pub peer: PeerInfo,
-    is_admitted: Arc<AtomicBool>,
+    admitted: Admitted,
 }
 
 impl ConnectionInfo {
-    /// Notes that a call was admitted: the connection has no time limit any more.
-    pub(crate) fn set_admitted(&self) {
-        self.is_admitted.store(true, Ordering::Relaxed);
+    /// Notes that a call was admitted: the connection has no time limit until its credential is
+    /// `revoked`.
+    pub(crate) fn set_admitted(&self, revoked: &CancellationToken) {
+        self.admitted.set(revoked);
     }
 }
 
@@ -298,12 +306,11 @@ impl ConnectionInfo {
 #[derive(Debug)]
 pub struct Connection {
     transport: Transport,
-    certificate: Option<Arc<PeerCertificate>>,
+    peer: PeerInfo,
     opening: Option<Opening>,
-    /// Whether a call was admitted.
-    is_admitted: Arc<AtomicBool>,
-    /// Deadline of the first admitted call; `None` once that was made.
-    admission: Option<Pin<Box<Sleep>>>,
+    /// `None` if calls need no admission.
+    admission: Option<Admission>,
+    admitted: Admitted,
     stall: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
     _slot: Slot,
@@ -319,7 +326,7 @@ struct Opening {
 impl Connection {
     fn new(
         transport: Transport,
-        certificate: Option<Arc<PeerCertificate>>,
+        peer: PeerInfo,
         slot: Slot,
         limits: &ConnectionLimits,
         opening: usize,
@@ -327,12 +334,13 @@ impl Connection {
     ) -> Self {
         let deadline = || Box::pin(sleep(limits.handshake));
         let opening = (opening > 0).then(|| Opening { bytes: opening, deadline: deadline() });
+        let admitted = Admitted::default();
         Self {
             transport,
-            certificate,
+            peer,
             opening,
-            is_admitted: Arc::default(),
-            admission: admission.map(|limit| Box::pin(sleep(limit))),
+            admission: admission.map(|limit| Admission::new(limit, admitted.clone())),
+            admitted,
             stall: limits.stall,
             stalled: None,
             _slot: slot,
@@ -341,7 +349,7 @@ impl Connection {
 
     /// What calls on this connection learn about its peer.
     pub fn peer(&self) -> PeerInfo {
-        PeerInfo { certificate: self.certificate.clone() }
+        self.peer.clone()
     }
 
     /// Returns the result of a write, or an error once writes have stalled for the time limit.
@@ -381,11 +389,8 @@ impl AsyncRead for Connection {
                 return Poll::Ready(Err(timed_out("the peer did not open the protocol in time")));
             }
         }
-        if self.is_admitted.load(Ordering::Relaxed) {
-            self.admission = None;
-        }
-        if let Some(deadline) = &mut self.admission
-            && deadline.as_mut().poll(context).is_ready()
+        if let Some(admission) = &mut self.admission
+            && admission.is_over(context)
         {
             return Poll::Ready(Err(timed_out("the peer made no admitted call in time")));
         }
@@ -431,7 +436,7 @@ impl Connected for Connection {
     type ConnectInfo = ConnectionInfo;
 
     fn connect_info(&self) -> ConnectionInfo {
-        ConnectionInfo { peer: self.peer(), is_admitted: Arc::clone(&self.is_admitted) }
+        ConnectionInfo { peer: self.peer(), admitted: self.admitted.clone() }
     }
 }
 

@@ -33,6 +33,9 @@ use crate::shutdown::Drain;
 /// (RFC 9113, sections 3.4 and 4.1).
 const OPENING_BYTES: usize = 24 + 9;
 
+/// Largest message to the services for health and reflection, which name a service or a symbol.
+const MOST_NAME_BYTES: usize = 1 << 10;
+
 /// Resource limits of a port and of one connection.
 ///
 /// The defaults are explicit because tonic passes "no limit" to hyper, which replaces hyper's safe
@@ -182,15 +185,20 @@ impl<C: Connections> GrpcServer<C> {
         for name in &self.names {
             health.set_service_status(name, ServingStatus::Serving).await;
         }
+        // These services take names only. Anyone may call the first, and a larger message would be
+        // kept until its last byte arrives.
+        let service = HealthService::from_health_reporter(health.clone());
         self.routes
-            .add_service(HealthServer::new(HealthService::from_health_reporter(health.clone())));
+            .add_service(HealthServer::new(service).max_decoding_message_size(MOST_NAME_BYTES));
         // grpcurl before 1.8.8 and many other tools request only v1alpha.
         let names = |version| format!("grpc.reflection.{version}.ServerReflection");
         let v1 = self.reflection().with_service_name(names("v1"));
-        let guarded = Guarded::new(v1.build_v1()?, self.guard.clone(), None);
+        let v1 = v1.build_v1()?.max_decoding_message_size(MOST_NAME_BYTES);
+        let guarded = Guarded::new(v1, self.guard.clone(), None);
         self.routes.add_service(guarded);
         let v1alpha = self.reflection().with_service_name(names("v1alpha"));
-        let guarded = Guarded::new(v1alpha.build_v1alpha()?, self.guard.clone(), None);
+        let v1alpha = v1alpha.build_v1alpha()?.max_decoding_message_size(MOST_NAME_BYTES);
+        let guarded = Guarded::new(v1alpha, self.guard.clone(), None);
         self.routes.add_service(guarded);
         if let Some(guard) = self.guard.take() {
             self.connections.set_guarded();

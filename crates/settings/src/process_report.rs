@@ -95,7 +95,7 @@ mod tests {
         let guard = Guard::new(accepts).unwrap();
         let identities = vec!["ouro://actor/a".to_owned()];
         let certificate = PeerCertificate { identities, expires: u64::MAX, authorities: None };
-        let peer = PeerInfo { certificate: Some(Arc::new(certificate)) };
+        let peer = PeerInfo { certificate: Some(Arc::new(certificate)), ..PeerInfo::default() };
         let call = || guard.visitor(&Default::default(), Some(&peer), &[Role::Actor]);
         let caller = call().unwrap();
         let refused = (0..1_000).filter(|_| call().is_none()).count() as u32;

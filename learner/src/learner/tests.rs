@@ -129,6 +129,7 @@ async fn games_are_acknowledged_in_order_trained_on_and_survive_a_restart() {
     let status = client.get_status(wire::GetStatusRequest {}).await.unwrap().into_inner();
     let refused = wire::RefusalCount { reason: wire::RefusalReason::Replay.into(), games: 1 };
     assert_eq!((status.games, status.refused), (20.0, vec![refused]));
+    assert_eq!(status.connected[0].address, "127.0.0.1");
     // A welcome repeats refusals that the actor has not acknowledged.
     let mut again = Actor::connect(running.address, Actor::hello(Some(1))).await.unwrap();
     let Some(Answer::Welcome(welcome)) = again.answer().await.unwrap() else { panic!("welcome") };

@@ -58,10 +58,10 @@ where
             Ok(admission) => admission,
             Err(status) => return Box::pin(async move { Ok(status.into_http()) }),
         };
-        if let Some(connection) = connection {
-            connection.set_admitted();
-        }
         let Admission { identity, permit } = admission;
+        if let Some(connection) = connection {
+            connection.set_admitted(identity.revoked());
+        }
         // The call is open while either body is.
         let permit = Arc::new(permit);
         request.extensions_mut().insert(identity.clone());

@@ -129,7 +129,7 @@ impl TokenFile {
 
     /// The file that [`save`](Self::save) writes first and then renames to `path`.
     pub fn draft(path: &Path) -> PathBuf {
-        path.with_extension("new")
+        path.with_added_extension("new")
     }
 
     /// Reads the file at `path`.
@@ -158,7 +158,11 @@ impl TokenFile {
 
     /// Replaces the file at `path`. A reader sees the old content or the new one. The file keeps its mode
     /// and its owner, whatever the umask: services of another user must be able to read it.
+    ///
+    /// A link to the file stays, and its target is replaced.
     pub fn save(&self, path: &Path) -> Result<(), TokenFileError> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = &*target;
         let text = toml::to_string(self).map_err(|error| TokenFileError::Content {
             path: path.display().to_string(),
             problem: error.to_string(),
@@ -175,7 +179,9 @@ impl TokenFile {
             file.write_all(text.as_bytes())?;
             keep_access(&file, path)?;
             file.sync_all()?;
-            fs::rename(&new, path)
+            fs::rename(&new, path)?;
+            // A token that was revoked must not be valid again after a loss of power.
+            sync_parent(path)
         };
         replace().map_err(|source| io_error("write", path, source))
     }
@@ -300,9 +306,42 @@ fn keep_access(_: &fs::File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a new name in the folder of `path` durable.
+#[cfg(unix)]
+fn sync_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+// Windows has no handle of a folder that could be synced.
+#[cfg(not(unix))]
+fn sync_parent(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn the_target_of_a_link_is_replaced_and_a_file_named_new_keeps_its_mode() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [target, link, named] =
+            ["real.toml", "tokens.toml", "tokens.new"].map(|name| folder.path().join(name));
+        TokenFile::default().save(&target).unwrap();
+        symlink(&target, &link).unwrap();
+        let mut file = TokenFile::default();
+        file.create("gpu", Role::Actor, None).unwrap();
+        file.save(&link).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(TokenFile::load(&target).unwrap(), file);
+        TokenFile::default().save(&named).unwrap();
+        fs::set_permissions(&named, fs::Permissions::from_mode(0o604)).unwrap();
+        file.save(&named).unwrap();
+        assert_eq!(fs::metadata(&named).unwrap().permissions().mode() & 0o777, 0o604);
+    }
 
     #[test]
     #[cfg(unix)]

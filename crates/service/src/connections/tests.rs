@@ -90,7 +90,8 @@ async fn a_guarded_connection_is_closed_unless_a_call_is_admitted_in_time() {
     let address = listener.local_addr();
     let mut caller = TcpStream::connect(address).await.unwrap();
     let mut admitted = listener.accept().await.open().await.expect("no handshake");
-    admitted.connect_info().set_admitted();
+    let credential = CancellationToken::new();
+    admitted.connect_info().set_admitted(&credential);
     let mut peer = TcpStream::connect(address).await.unwrap();
     let mut refused = listener.accept().await.open().await.expect("no handshake");
     let reading = async {
@@ -107,6 +108,11 @@ async fn a_guarded_connection_is_closed_unless_a_call_is_admitted_in_time() {
     // The other connection is older and stays open.
     caller.write_all(&[7]).await.unwrap();
     assert_eq!(admitted.read_u8().await.unwrap(), 7);
+    // Until its credential is revoked. The task that reads it is woken.
+    let reading = tokio::spawn(async move { admitted.read_u8().await });
+    credential.cancel();
+    let ended = tokio::time::timeout(Duration::from_secs(20), reading).await.expect("it ends");
+    assert_eq!(ended.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
 }
 
 #[tokio::test]

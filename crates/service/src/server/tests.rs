@@ -60,6 +60,75 @@ impl Caller {
     }
 }
 
+/// A guarded port with two tokens, and the file of the tokens.
+struct Port {
+    address: SocketAddr,
+    file: TokenFile,
+    path: std::path::PathBuf,
+    tokens: [String; 2],
+    stop: CancellationToken,
+    running: tokio::task::JoinHandle<Result<Drain, ServiceError>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Port {
+    async fn open(connections: ConnectionLimits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        let mut file = TokenFile::default();
+        let tokens =
+            ["old", "new"].map(|name| file.create(name, Role::Reader, None).unwrap().reveal());
+        file.save(&path).unwrap();
+        let keepalive = Duration::from_millis(50);
+        let limits = Limits { connections, keepalive, ..Limits::default() };
+        let server = GrpcServer::bind(([127, 0, 0, 1], 0).into(), limits).await.unwrap();
+        let server = server.guarded(Some(Guard::open(&path).unwrap()));
+        let (address, stop) = (server.local_addr(), CancellationToken::new());
+        let running = tokio::spawn(server.run_until(stop.clone()));
+        Self { address, file, path, tokens, stop, running, _folder: folder }
+    }
+}
+
+#[tokio::test]
+async fn a_large_message_to_the_health_service_is_refused() {
+    let port = Port::open(ConnectionLimits::default()).await;
+    let channel = connect(port.address, Ipv4Addr::LOCALHOST).await.unwrap();
+    let service = "a".repeat(2 << 10);
+    let refused = HealthClient::new(channel).check(HealthCheckRequest { service }).await;
+    assert_eq!(refused.unwrap_err().code(), tonic::Code::OutOfRange);
+    port.stop.cancel();
+    port.running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn connections_of_a_revoked_credential_are_closed() {
+    let limits = ConnectionLimits {
+        per_port: 2,
+        per_address: 2,
+        admission: Duration::from_secs(1),
+        ..ConnectionLimits::default()
+    };
+    let mut port = Port::open(limits).await;
+    let [old, new] = port.tokens.clone();
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        held.push(Caller::open(port.address, Ipv4Addr::LOCALHOST, &old).await.unwrap());
+    }
+    // The port is full until the credential is revoked, although its streams end at once.
+    assert!(Caller::open(port.address, Ipv4Addr::LOCALHOST, &new).await.is_err());
+    port.file.tokens.retain(|token| token.name != "old");
+    port.file.save(&port.path).unwrap();
+    let freed = async {
+        while Caller::open(port.address, Ipv4Addr::LOCALHOST, &new).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), freed).await.expect("a slot gets free");
+    drop(held);
+    port.stop.cancel();
+    port.running.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn peers_without_a_credential_do_not_keep_a_caller_with_one_out() {
     let folder = tempfile::tempdir().unwrap();
