@@ -32,6 +32,7 @@ mod figures;
 mod learner_watch;
 mod live_feed;
 mod match_runner;
+mod opening;
 mod outgoing;
 mod service;
 mod side;

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use ouro_game::{Game, GameVisitor};
 use ouro_players::{GameBatch, GameBatchError, NameError, Player};
 
+use crate::opening::RandomOpening;
 use crate::showcase::{LiveEvent, Showcase};
-use crate::side::{RandomOpening, Side};
+use crate::side::Side;
 use pending::Pending;
 
 mod games;
@@ -81,7 +82,7 @@ impl GameVisitor for PlayClusters<'_> {
         let mut players: Vec<Box<dyn Player<G>>> = Vec::with_capacity(2);
         for side in &self.sides {
             let player = side.build(&game, &self.clock, &|| {})?;
-            players.push(Box::new(RandomOpening::new(player, self.opening_plies)));
+            players.push(Box::new(RandomOpening::new(player, &game, self.opening_plies)));
         }
         let mut batch = GameBatch::new(game, self.max_plies);
         let mut pending = Pending::default();

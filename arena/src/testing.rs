@@ -63,9 +63,19 @@ pub(crate) fn full_state(
 
 /// Publishes an untrained network.
 pub(crate) fn offer(state: &ArenaState, generation: u32) -> Result<Checkpoint, CallError> {
+    offer_from(state, None, generation)
+}
+
+/// The same, with the announced parent.
+pub(crate) fn offer_from(
+    state: &ArenaState,
+    parent: Option<u32>,
+    generation: u32,
+) -> Result<Checkpoint, CallError> {
     let bytes = weights(&state.run().game, tiny(), generation, 0, 1).to_safetensors();
     let (hash, generation) = (ContentHash::of(&bytes), Generation(generation));
-    state.publish(Offer { hash, generation, step: 0, parent: None }, &bytes)
+    let parent = parent.map(Generation);
+    state.publish(Offer { hash, generation, step: 0, parent }, &bytes)
 }
 
 /// Promotes a generation over the champion.

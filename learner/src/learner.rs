@@ -362,7 +362,7 @@ impl TrainingThread {
         let directory = self.config.training_states.directory.clone();
         self.resumed.join(known, &directory)?;
         let ArenaRun { run, newest } = known;
-        let own = WeightsSnapshot::from(&self.resumed.training_state.weights);
+        let own = WeightsSnapshot::new(&self.resumed.training_state.weights, None);
         let behind = newest.filter(|newest| *newest > own.generation);
         if let Some(generation) = behind {
             let own = own.generation.0;
@@ -428,6 +428,7 @@ impl TrainingThread {
         let Self { config, resumed, rules, replay, journal_writer, lock, progress, .. } = self;
         let ResumedRun { store, training_state, taken, device, export_check, .. } = resumed;
         let TrainingState { weights, trainer: state, run } = training_state;
+        let saved = weights.meta().generation;
         let trainer = Trainer::new(algorithm, config.train.clone(), &weights, Some(&state), device)
             .map_err(TrainingLoopError::from)?;
         let threads = config.replay.assembly_threads;
@@ -441,6 +442,7 @@ impl TrainingThread {
             replay,
             journal_writer,
             store,
+            saved,
             taken,
             kept: config.training_states.kept,
             progress,

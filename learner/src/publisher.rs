@@ -66,7 +66,8 @@ impl PublishTarget for ArenaClient {
     }
 
     async fn publish_snapshot(&mut self, snapshot: &WeightsSnapshot) -> Result<(), ArenaError> {
-        self.publish(snapshot.generation, snapshot.step, snapshot.file.clone()).await.map(|_| ())
+        let WeightsSnapshot { generation, step, ref file, parent } = *snapshot;
+        self.publish_from(parent, generation, step, file.clone()).await.map(|_| ())
     }
 
     fn replace_connection(&mut self) {
@@ -340,7 +341,7 @@ mod tests {
 
     fn snapshot(generation: u32) -> Arc<WeightsSnapshot> {
         let generation = Generation(generation);
-        Arc::new(WeightsSnapshot { generation, step: 0, file: Bytes::new() })
+        Arc::new(WeightsSnapshot { generation, step: 0, file: Bytes::new(), parent: None })
     }
 
     fn refusal() -> ArenaError {

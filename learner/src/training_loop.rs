@@ -52,12 +52,15 @@ pub(crate) struct WeightsSnapshot {
     pub step: u64,
     /// The safetensors file.
     pub file: Bytes,
+    /// The generation that training continued from, published or not; `None` if it is not known.
+    pub parent: Option<Generation>,
 }
 
-impl From<&Weights> for WeightsSnapshot {
-    fn from(weights: &Weights) -> Self {
-        let meta = weights.meta();
-        Self { generation: meta.generation, step: meta.step, file: weights.to_safetensors().into() }
+impl WeightsSnapshot {
+    /// The published form of `weights`.
+    pub(crate) fn new(weights: &Weights, parent: Option<Generation>) -> Self {
+        let (meta, file) = (weights.meta(), weights.to_safetensors().into());
+        Self { generation: meta.generation, step: meta.step, file, parent }
     }
 }
 
@@ -100,6 +103,8 @@ pub(crate) struct TrainingLoop<A: Algorithm> {
     pub journal_writer: JournalWriter,
     /// The saved training states.
     pub store: StateStore,
+    /// The generation of the newest one, from which training continues.
+    pub saved: Generation,
     /// The newest generation of any training state, lost ones included. New weights get numbers
     /// above it.
     pub taken: Generation,
@@ -266,7 +271,8 @@ impl<A: Algorithm> TrainingLoop<A> {
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
         identity().set_generation(generation.0);
-        let snapshot = WeightsSnapshot::from(&training_state.weights);
+        let parent = std::mem::replace(&mut self.saved, generation);
+        let snapshot = WeightsSnapshot::new(&training_state.weights, Some(parent));
         tracing::info!(
             generation = generation.0,
             step = snapshot.step,

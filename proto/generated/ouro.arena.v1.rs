@@ -1679,8 +1679,9 @@ pub struct PublishHeader {
     /// Total size of the chunks, in bytes.
     #[prost(uint64, tag = "4")]
     pub size_bytes: u64,
-    /// Generation of the weights from which training continued, below `generation`. Unset: the newest
-    /// published generation below `generation`.
+    /// Generation of the weights from which training continued, below `generation`. If it was not
+    /// published, the newest published one below it counts. Unset: the newest published generation below
+    /// `generation`.
     #[prost(uint32, optional, tag = "5")]
     pub parent: ::core::option::Option<u32>,
 }

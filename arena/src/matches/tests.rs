@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ouro_game::GameConfig;
+use ouro_game::{Action, GameConfig};
 use ouro_net::Generation;
 use ouro_rating::ClusterShape;
+use serde_json::json;
 
 use super::*;
 use crate::player_id::{MatchKey, PlayerId};
@@ -45,6 +46,16 @@ impl ClusterSource for SomeClusters<'_> {
 }
 
 fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) -> PlayedMatch {
+    play_opened(game, 2, clusters, parallel, stop_after)
+}
+
+fn play_opened(
+    game: &str,
+    opening_plies: u32,
+    clusters: Range<u32>,
+    parallel: usize,
+    stop_after: usize,
+) -> PlayedMatch {
     let config: GameConfig = serde_json::from_str(game).unwrap();
     let mut live = Vec::new();
     struct Seats;
@@ -62,7 +73,7 @@ fn play(game: &str, clusters: Range<u32>, parallel: usize, stop_after: usize) ->
         games: MatchGames { config: &config, key: &key, number: 3, shape },
         sides: [random(), random()],
         clock: StoppedClock::clock(),
-        opening_plies: 2,
+        opening_plies,
         max_plies: 300,
         parallel,
         source: &mut source,
@@ -101,6 +112,33 @@ fn both_games_of_a_pair_have_one_opening_and_swapped_seats_and_can_be_replayed()
         first.record.verify().unwrap();
         second.record.verify().unwrap();
     }
+}
+
+/// A duel on 11x11 from a fixed position, whose first state is of turn `turn`. The snakes cannot meet
+/// within three plies, and a quarter of their legal actions leads into their necks.
+fn started(turn: u32) -> String {
+    let snake = |x: u32| json!({"health": 90, "body": [[x, 4], [x, 5], [x, 6]]});
+    let start = json!({"width": 11, "height": 11, "turn": turn, "food": [[5, 5]], "hazards": [],
+        "snakes": [snake(1), snake(9)]});
+    json!({"game": "battlesnake", "width": 11, "height": 11, "snakes": 2, "start": start})
+        .to_string()
+}
+
+/// The actions of the first plies of every game.
+fn openings(turn: u32, plies: u32) -> Vec<Vec<Vec<Action>>> {
+    let played = play_opened(&started(turn), plies, 0..40, 8, usize::MAX).clusters;
+    let games = played.into_iter().flat_map(|one| one.games);
+    games.map(|game| game.record.plies.into_iter().take(plies as usize).collect()).collect()
+}
+
+#[test]
+fn openings_leave_out_surely_fatal_actions() {
+    assert!(openings(0, 3).iter().all(|plies| plies.len() == 3), "no game ends in its opening");
+}
+
+#[test]
+fn a_game_that_starts_late_has_as_long_an_opening() {
+    assert_eq!(openings(30, 3), openings(0, 3));
 }
 
 #[test]

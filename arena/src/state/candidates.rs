@@ -132,6 +132,13 @@ impl CandidateState {
             if let Some(rejected) = self.unneeded(offer)? {
                 return Ok(rejected);
             }
+            // The store refuses it as well, but only after the weights are written.
+            let is_taken =
+                |row: &Checkpoint| row.generation == offer.generation && row.hash != offer.hash;
+            if let Some(stored) = self.shared.store.checkpoints()?.into_iter().find(is_taken) {
+                let (generation, stored) = (offer.generation, stored.hash);
+                return Err(StoreError::GenerationTaken { generation, stored }.into());
+            }
             // The weights are written first, so a row never refers to missing weights.
             self.weights.store().write(offer.hash, bytes)?;
             self.shared.store.add_checkpoint(&checkpoint)?
@@ -173,20 +180,19 @@ impl CandidateState {
         self.shared.emit(ArenaEvent::Published(candidate.clone()));
     }
 
-    /// The generation from which a candidate was trained: the announced one, or the newest before
-    /// it.
+    /// The generation from which a candidate was trained: the newest stored one up to the announced
+    /// one, which may not have been published, or up to the candidate itself.
     fn parent(&self, offer: Offer) -> Result<Option<Generation>, CallError> {
-        match offer.parent {
-            Some(parent) if parent >= offer.generation => {
-                Err(CallError::Parent { parent, generation: offer.generation })
-            }
-            Some(parent) => Ok(Some(parent)),
-            None => {
-                let rows = self.shared.store.checkpoints()?;
-                let before = |row: &&Checkpoint| row.generation < offer.generation;
-                Ok(rows.iter().rev().find(before).map(|row| row.generation))
-            }
+        let generation = offer.generation;
+        if let Some(parent) = offer.parent.filter(|&parent| parent >= generation) {
+            return Err(CallError::Parent { parent, generation });
         }
+        let rows = self.shared.store.checkpoints()?;
+        let before = |row: &&Checkpoint| {
+            row.generation < generation
+                && offer.parent.is_none_or(|parent| row.generation <= parent)
+        };
+        Ok(rows.iter().rev().find(before).map(|row| row.generation))
     }
 
     fn check(&self, offer: Offer, weights: &Weights) -> Result<(), CallError> {

@@ -15,7 +15,7 @@ use crate::player_id::{MatchKey, PlayerId};
 use crate::store::{
     LOG_FILE, MatchInfo, RedisAddress, RedisStore, StoredCluster, WeightsError, WeightsFolder,
 };
-use crate::testing::promote;
+use crate::testing::{offer_from, promote};
 
 fn state(folder: &std::path::Path) -> ArenaState {
     crate::testing::state(folder, &MemoryDisk::new(), &MatchConfig::default()).0
@@ -98,6 +98,22 @@ fn weights_of_rejected_candidates_are_removed_except_the_newest() {
     assert_eq!(pool.champion.as_ref().unwrap().generation, first.generation);
     assert_eq!(pool.members[0].checkpoint.parent, None);
     assert_eq!(third.parent, Some(second.generation));
+}
+
+#[test]
+fn the_parent_is_the_newest_stored_generation_up_to_the_announced_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = state(folder.path());
+    let parent = |announced, generation| {
+        offer_from(&state, announced, generation).unwrap().parent.map(|parent| parent.0)
+    };
+    assert_eq!(parent(None, 1), None);
+    assert_eq!(parent(Some(1), 2), Some(1));
+    assert_eq!(parent(Some(4), 5), Some(2), "3 and 4 were not published");
+    assert_eq!(parent(None, 6), Some(5));
+    assert_eq!(parent(Some(2), 7), Some(2), "the run resumed from 2");
+    let own = offer_from(&state, Some(8), 8);
+    assert!(matches!(own, Err(CallError::Parent { .. })), "{own:?}");
 }
 
 #[test]
@@ -269,6 +285,21 @@ fn flip(folder: &std::path::Path, checkpoint: &Checkpoint) {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(path, bytes).unwrap();
+}
+
+/// Before, the arena took the champion for playable and asked for its weights without end.
+#[test]
+fn a_candidate_whose_weights_were_lost_is_set_aside_once_it_is_the_champion() {
+    let (folder, disk) = (tempfile::tempdir().unwrap(), MemoryDisk::new());
+    let state = crate::testing::state(folder.path(), &disk, &MatchConfig::default()).0;
+    let first = publish(&state, 0);
+    promote(&state, first.generation);
+    let second = publish(&state, 1);
+    flip(folder.path(), &second);
+    state.read_weights(second.hash).expect_err("it is damaged");
+    promote(&state, second.generation);
+    state.read_weights(second.hash).expect_err("it is still damaged");
+    assert_eq!(state.store().champion().unwrap(), PlayerId::from(first.generation));
 }
 
 #[test]

@@ -70,14 +70,18 @@ impl WeightsState {
     /// Records that the weights of a checkpoint cannot be read. Returns whether this is new.
     pub(super) fn set_aside(&self, row: &Checkpoint, reason: &str) -> Result<bool, StoreError> {
         let generation = row.generation;
-        if lock(&self.unreadable).contains_key(&generation) {
+        // A candidate may have become a member since its weights were found unreadable, so the store
+        // is called each time.
+        let is_set_aside = match self.shared.store.set_aside(generation, reason, self.shared.now())
+        {
+            Ok(is_set_aside) => is_set_aside,
+            Err(StoreError::NotInPool(_)) => false,
+            Err(error) => return Err(error),
+        };
+        let is_new = lock(&self.unreadable).insert(generation, reason.to_owned()).is_none();
+        if !is_set_aside && !is_new {
             return Ok(false);
         }
-        match self.shared.store.set_aside(generation, reason, self.shared.now()) {
-            Ok(_) | Err(StoreError::NotInPool(_)) => {}
-            Err(error) => return Err(error),
-        }
-        lock(&self.unreadable).insert(generation, reason.to_owned());
         tracing::error!(
             generation = generation.0,
             reason,

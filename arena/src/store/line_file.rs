@@ -128,9 +128,6 @@ impl<F: SegmentFile> LineFile<F> {
         let is_new = !disk.names().map_err(at("list"))?.iter().any(|known| known == name);
         let mut file =
             if is_new { disk.create(name) } else { disk.open(name) }.map_err(at("open"))?;
-        if is_new {
-            disk.sync().map_err(at("sync the folder of"))?;
-        }
         let content = file.read().map_err(at("read"))?;
         let Intact { ends, lacks_newline } = intact(&content)
             .map_err(|(entry, offset)| StoreError::Damaged { path: path.clone(), entry, offset })?;
@@ -143,7 +140,14 @@ impl<F: SegmentFile> LineFile<F> {
             visit(number, text)?;
         }
         let end = ends.last().copied().unwrap_or(0);
+        let start = ends.len().checked_sub(2).map_or(0, |before| ends[before]);
         let mut opened = Self { file, path: path.clone(), ends, has_tail: false };
+        // The process before may have died between a write and its sync, or after a failed sync. What was
+        // visited must be on the disk before anyone learns of it.
+        opened
+            .write(start, &content[start as usize..end as usize])
+            .and_then(|()| disk.sync())
+            .map_err(at("sync"))?;
         if lacks_newline {
             opened.write(end, b"\n").map_err(at("write"))?;
             if let Some(end) = opened.ends.last_mut() {

@@ -213,6 +213,7 @@ async fn an_upload_that_differs_from_its_header_is_refused_and_leaves_nothing() 
     assert_eq!(upload(&channel, changed(&|_| {})).await, Code::Ok);
     let error = arena.client.publish(Generation(0), 10, strong(0)).await.unwrap_err();
     assert!(matches!(error, ClientError::Refused { code: Code::AlreadyExists, .. }), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path().join("weights")).unwrap().count(), 1);
     drop(channel);
     arena.stop().await;
 }

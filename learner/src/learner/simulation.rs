@@ -147,7 +147,7 @@ where
             progress.update(|progress| progress.generation = newest);
             replay.published(newest);
         }
-        let first = (!is_behind).then(|| Arc::new(WeightsSnapshot::from(&state.weights)));
+        let first = (!is_behind).then(|| Arc::new(WeightsSnapshot::new(&state.weights, None)));
         let (snapshots, receiver) = watch::channel(first);
         delivery.send_replace(Delivery { newest, error: None });
         let training = Training {
@@ -228,11 +228,13 @@ impl Training {
             .map_err(ouro_net::WeightsError::from)
             .map_err(TrainError::from)?;
         let run = RunState { algorithm: self.config.train.algorithm.name(), ..self.state.run };
+        let parent = Some(self.state.weights.meta().generation);
         self.state = TrainingState { trainer: TrainerState::initial(&weights), weights, run };
         self.store.save(&self.state)?;
         self.progress.update(|progress| progress.generation = generation);
         self.replay.published(generation);
-        self.snapshots.send_replace(Some(Arc::new(WeightsSnapshot::from(&self.state.weights))));
+        let snapshot = WeightsSnapshot::new(&self.state.weights, parent);
+        self.snapshots.send_replace(Some(Arc::new(snapshot)));
         Ok(())
     }
 }

@@ -187,6 +187,27 @@ fn no_crash_loses_an_acknowledged_line() {
     }
 }
 
+/// Before, an entry that a killed process had written and not synced was visited and could be lost later.
+#[test]
+fn what_is_visited_after_a_kill_survives_a_loss_of_power() {
+    for crash_at in 0..12 {
+        let (disk, _) = filled(2);
+        let (mut file, _) = open(&disk).unwrap();
+        let at = Some(disk.operations() + crash_at);
+        disk.set_faults(Faults { crash_at: at, ..Faults::default() });
+        for n in 0..4 {
+            if file.append(&format!("{n}").repeat(50)).is_err() {
+                break;
+            }
+        }
+        // The next process finds all writes of the last one, synced or not.
+        let killed = disk.after_kill();
+        let (_, seen) = open(&killed).unwrap();
+        let (_, later) = open(&killed.after_crash(Survival::Synced)).unwrap();
+        assert_eq!(later, seen, "{crash_at}");
+    }
+}
+
 #[test]
 fn a_changed_newline_of_the_last_line_is_damage_and_not_an_interrupted_write() {
     let line = format_line(0, "{}") + &format_line(1, "{\"a\":1}");

@@ -62,7 +62,8 @@ impl WeightsStore for WeightsFolder {
     fn write(&self, hash: ContentHash, bytes: &[u8]) -> Result<(), WeightsError> {
         let (path, partial) = (self.file(hash), self.path.join(format!("{hash}.{PARTIAL}")));
         if self.read(hash).is_ok() {
-            return Ok(());
+            // An attempt before may have ended between the new name and its sync.
+            return sync_folder(&self.path).map_err(|source| self.failed(&path, source));
         }
         let write = || -> io::Result<()> {
             let mut file = File::create(&partial)?;

@@ -1,5 +1,6 @@
 //! A learner and a fake arena.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -16,6 +17,8 @@ use crate::config::TrainingStateConfig;
 pub(super) struct FakePool {
     pub(super) newest: Option<u32>,
     pub(super) run: RunId,
+    /// Published generations with their announced parents.
+    pub(super) parents: BTreeMap<u32, Option<u32>>,
 }
 
 /// An arena without weights. Each stream of its pool has one snapshot.
@@ -27,7 +30,7 @@ pub(super) struct FakeArena {
 impl FakeArena {
     /// An arena with this newest generation, if any.
     pub(super) fn new(newest: Option<u32>, answer: Publication) -> Self {
-        let pool = FakePool { newest, run: RunId::of(b"run") };
+        let pool = FakePool { newest, run: RunId::of(b"run"), parents: BTreeMap::new() };
         Self { pool: Arc::new(Mutex::new(pool)), answer }
     }
 }
@@ -82,10 +85,11 @@ impl PoolService for FakeArena {
             return Err(Status::unavailable("the arena is away"));
         }
         let mut parts = request.into_inner();
-        let mut checkpoint = v1::Checkpoint::default();
+        let (mut checkpoint, mut announced) = (v1::Checkpoint::default(), None);
         while let Some(part) = parts.message().await? {
             if let Some(Part::Header(header)) = part.part {
-                let v1::PublishHeader { hash, generation, .. } = header;
+                let v1::PublishHeader { hash, generation, parent, .. } = header;
+                announced = parent;
                 let status = v1::CheckpointStatus::Candidate.into();
                 checkpoint = v1::Checkpoint { hash, generation, status, ..checkpoint };
             }
@@ -93,6 +97,7 @@ impl PoolService for FakeArena {
         newest.store(checkpoint.generation, Ordering::Relaxed);
         let mut pool = self.pool.lock().unwrap();
         pool.newest = pool.newest.max(Some(checkpoint.generation));
+        pool.parents.insert(checkpoint.generation, announced);
         Ok(Response::new(v1::PublishCheckpointResponse { checkpoint: Some(checkpoint) }))
     }
 

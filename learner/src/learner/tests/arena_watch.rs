@@ -1,5 +1,6 @@
 //! Arenas that are replaced while the learner runs.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use ouro_net::{Generation, RunId};
@@ -106,7 +107,8 @@ async fn an_arena_of_an_earlier_time_ends_a_running_learner_as_it_would_end_a_st
 #[tokio::test(flavor = "multi_thread")]
 async fn an_arena_of_another_run_ends_a_running_learner_and_gets_no_weights() {
     let mut trained = Trained::start().await;
-    *trained.pool.lock().unwrap() = FakePool { newest: None, run: RunId::of(b"other") };
+    let other = FakePool { newest: None, run: RunId::of(b"other"), parents: BTreeMap::new() };
+    *trained.pool.lock().unwrap() = other;
     // Enough for another generation.
     for _ in 0..10 {
         trained.send().await;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ouro_net::{Generation, RunId};
@@ -10,16 +11,18 @@ use ouro_replay::check::inspect;
 use ouro_testkit::server::{self, Served};
 use tokio::task::JoinHandle;
 
-use super::arena::{FakeArena, Publication, save_generation, until};
+use super::arena::{FakeArena, FakePool, Publication, save_generation, until};
 use super::*;
 use crate::training_state::{FoundState, StoppedLearner, training_states};
 
 /// Serves an arena whose newest generation is `newest`, and counts it there.
-async fn arena(newest: Option<u32>) -> (Served, Arc<AtomicU32>) {
+async fn arena(newest: Option<u32>) -> (Served, Arc<AtomicU32>, Arc<Mutex<FakePool>>) {
     let count = Arc::new(AtomicU32::new(newest.unwrap_or_default()));
     let away = Arc::new(AtomicBool::new(false));
     let answer = Publication::Take { newest: Arc::clone(&count), away };
-    (server::serve(PoolServiceServer::new(FakeArena::new(newest, answer))).await, count)
+    let arena = FakeArena::new(newest, answer);
+    let pool = Arc::clone(&arena.pool);
+    (server::serve(PoolServiceServer::new(arena)).await, count, pool)
 }
 
 /// An actor that plays the newest weights of the arena until it is aborted.
@@ -49,7 +52,7 @@ async fn train(config: &mut Config) -> u32 {
     // Generation 0 stays, which fits every journal.
     config.training_states.kept = 1_000;
     config.training_states.publish_grace_ms = 60_000;
-    let (arena, newest) = arena(None).await;
+    let (arena, newest, _) = arena(None).await;
     config.arena = Some(arena.url.clone());
     let running = Running::start(config.clone()).await;
     let playing = play(&running, &newest).await;
@@ -60,10 +63,11 @@ async fn train(config: &mut Config) -> u32 {
     published
 }
 
-/// Resumes the run with an arena that does not have the generation `last`. Trains until the arena
-/// has two generations above it, which proves that training does not wait for `last`.
-async fn resume(mut config: Config, last: u32) {
-    let (arena, newest) = arena(Some(last - 1)).await;
+/// Resumes the run from generation `saved` with an arena that does not have the generation `last`.
+/// Trains until the arena has two generations above it, which proves that training does not wait
+/// for `last`. The first one continues `saved`.
+async fn resume(mut config: Config, saved: u32, last: u32) {
+    let (arena, newest, pool) = arena(Some(last - 1)).await;
     config.arena = Some(arena.url.clone());
     let running = Running::start(config).await;
     let playing = play(&running, &newest).await;
@@ -71,6 +75,9 @@ async fn resume(mut config: Config, last: u32) {
     playing.abort();
     let status = running.stop().await;
     assert!(status.refused.is_empty(), "{:?}", status.refused);
+    let parents = pool.lock().unwrap().parents.clone();
+    let first = parents.range(last + 1..).next();
+    assert_eq!(first, Some((&(last + 1), &Some(saved))), "{parents:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +89,7 @@ async fn training_does_not_wait_for_a_damaged_generation_that_never_reached_the_
     let states = training_states(directory.path()).unwrap();
     let newest = states.last().expect("a state");
     fs::remove_file(newest.path.join("state.json")).expect("it is whole");
-    resume(config, last).await;
+    resume(config, last - 1, last).await;
 }
 
 fn segment(directory: &Path) -> PathBuf {
@@ -138,7 +145,7 @@ async fn a_journal_that_lost_games_is_refused_and_resumes_from_an_older_state_on
     let moved = StoppedLearner::open(&directory).unwrap().resume_from(Generation(older)).unwrap();
     assert!(!moved.is_empty() && moved.iter().all(|path| path.exists()), "{moved:?}");
     // The number of a generation that was set aside stays taken, published or not.
-    resume(config, published).await;
+    resume(config, older, published).await;
     let generation = |state: &FoundState| state.content.as_ref().expect("it is whole").generation.0;
     let generations: Vec<_> = training_states(&directory).unwrap().iter().map(generation).collect();
     let is_free = |generation: &u32| *generation <= older || *generation > published;
