@@ -182,7 +182,8 @@ impl Game for ConnectFour {
 
     /// Planes: own stones, the opponent's stones, cells where a stone can land now, empty cells that
     /// complete a line of the player's and of the opponent's stones, and every second row from the
-    /// top, whose cells the second player gets if both only fill columns.
+    /// top. On boards of even height, the second player gets the cells of these rows if both only
+    /// fill columns.
     fn planes(&self) -> PlaneShape {
         PlaneShape { channels: 6, height: self.board.height(), width: self.board.width() }
     }

@@ -81,6 +81,10 @@ pub(crate) const SYNTAX: PlayerSyntax = PlayerSyntax {
 /// Estimated memory limit of the trees of one player, in bytes. Its cache has the same limit.
 const MEMORY: usize = 512 << 20;
 
+/// Limit of the trees that are searched together, and that of the trees kept meanwhile. A tree that is
+/// searched alone may take more.
+const SHARE: usize = MEMORY / 2;
+
 /// Most trees that share a batch of the network.
 const BATCH: usize = 256;
 
@@ -114,7 +118,7 @@ pub(crate) fn build<G: Game>(
     let node_bytes = config.node_bytes(context.game);
     let config = SearchConfig {
         simulations: sims.unwrap_or(MAX_SIMULATIONS),
-        max_nodes: largest_tree(node_bytes),
+        max_nodes: nodes_that_fit(MEMORY, node_bytes),
         ..config
     };
     let cheap = !matches!(leaf_evaluator, LeafEvaluator::Net(..));
@@ -137,7 +141,8 @@ pub(crate) fn build<G: Game>(
         config: first.config().clone(),
         searches: Vec::new(),
         spare: vec![first],
-        kept: (!options.flag("fresh")?).then(|| KeptTrees::new(largest_tree(node_bytes) as usize)),
+        kept: (!options.flag("fresh")?)
+            .then(|| KeptTrees::new(nodes_that_fit(SHARE, node_bytes) as usize)),
         evaluator,
         budget,
         // A reading of the clock costs next to nothing beside a network, and the cost of its leaves
@@ -305,15 +310,15 @@ fn evaluator<G: Game>(
     })
 }
 
-/// Nodes of a single tree that uses the whole memory limit.
-fn largest_tree(node_bytes: usize) -> u32 {
-    (MEMORY / node_bytes.max(1)).clamp(1 << 10, 1 << 24) as u32
+/// Nodes that fit so many bytes.
+fn nodes_that_fit(bytes: usize, node_bytes: usize) -> u32 {
+    (bytes / node_bytes.max(1)).clamp(1 << 10, 1 << 24) as u32
 }
 
-/// Number of trees of so many simulations that fit the memory limit together.
+/// Number of trees of so many simulations that fit their [`SHARE`] together.
 fn trees_that_fit(node_bytes: usize, simulations: u32) -> usize {
     let tree = (simulations as usize).saturating_mul(node_bytes);
-    (MEMORY / tree.max(1)).clamp(1, BATCH)
+    (SHARE / tree.max(1)).clamp(1, BATCH)
 }
 
 /// The limit that ends a search.

@@ -36,12 +36,21 @@ const EARLY: u32 = 14;
 /// Most early positions that are cached.
 const REMEMBERED: usize = 1 << 16;
 
+/// Names an early position: the board's columns and rows, and the digest. Boards of as many cells but
+/// another shape can have the same digest.
+type Key = (usize, usize, u64);
+
+fn key(game: &ConnectFour, state: &State) -> Key {
+    let board = state.board();
+    (board.width(), board.height(), game.digest(state))
+}
+
 /// Plays the solver's best actions.
 #[derive(Debug, Default)]
 pub struct Perfect {
     solver: Solver,
-    /// Best actions of early positions by digest.
-    early: BTreeMap<u64, Vec<Action>>,
+    /// Best actions of early positions.
+    early: BTreeMap<Key, Vec<Action>>,
 }
 
 impl Perfect {
@@ -54,7 +63,7 @@ impl Perfect {
         if state.plies() >= EARLY {
             return self.solver.best_moves(state);
         }
-        let key = game.digest(state);
+        let key = key(game, state);
         if let Some(best) = self.early.get(&key) {
             return best.clone();
         }
@@ -87,5 +96,24 @@ impl Player<ConnectFour> for Perfect {
                 choices.push(Choice { action, probability: 1.0 / best.len() as f32 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_game::connect_four::Config;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_cached_for_one_shape_of_the_board() {
+        let game = |width, height| ConnectFour::new(Config { width, height }).expect("in range");
+        let (wide, tall) = (game(7, 6), game(6, 7));
+        let [on_wide, on_tall] = [&wide, &tall].map(|game| game.position("").expect("no moves"));
+        let mut perfect = Perfect::new();
+        assert_eq!(perfect.best_moves(&wide, &on_wide), [Action(3)]);
+        assert_eq!(wide.digest(&on_wide), tall.digest(&on_tall));
+        assert!(perfect.early.contains_key(&key(&wide, &on_wide)));
+        assert!(!perfect.early.contains_key(&key(&tall, &on_tall)));
     }
 }

@@ -1,11 +1,12 @@
 //! The served players, in order of preference.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ouro_game::battlesnake::api::{GameState, Setup};
 use ouro_game::battlesnake::{Config, Large, Small};
-use ouro_game::{Game, GameConfig};
+use ouro_game::{Game, GameConfig, Rng};
 use ouro_players::registry::{KNOWN, Options};
 use ouro_players::{BuildContext, NameError, by_name, check_search};
 
@@ -81,7 +82,8 @@ impl PlayerList {
         };
         let player = ListedPlayer { name: name.to_owned(), engines, trained };
         let name = with_limit(name, self.time(None)).map_err(Failure::usage)?;
-        player.build(&name, player.trained.clone(), &Arc::default()).map_err(Failure::usage)?;
+        let (config, rng) = (player.trained.clone(), Rng::new(0, "check"));
+        player.build(&name, config, &Arc::default(), rng).map_err(Failure::usage)?;
         self.players.push(player);
         Ok(())
     }
@@ -116,9 +118,13 @@ impl PlayerList {
                 // Royale hazards follow from the rules. A game with listed ones has no duel.
                 start.hazards.clear();
             }
-            match listed.build(&name, config, &clock) {
+            match listed.build(&name, config, &clock, generator(state)) {
                 Ok(player) => return Ok(Some(Chosen { index, name, ids, draw, clock, player })),
-                Err(error) => problem = error,
+                Err(error) => {
+                    let (game, turn) = (&state.game.id, state.turn);
+                    tracing::info!(game, turn, player = name, reason = error, "player skipped");
+                    problem = error;
+                }
             }
         }
         Err(SessionError::NoPlayer(problem))
@@ -160,11 +166,14 @@ impl ListedPlayer {
         name: &str,
         config: Config,
         clock: &Arc<ArrivalClock>,
+        rng: Rng,
     ) -> Result<Box<dyn SnakePlayer>, String> {
         if Small::fits(&config) {
-            self.build_for(name, Small::new(config).map_err(|error| error.to_string())?, clock)
+            let game = Small::new(config).map_err(|error| error.to_string())?;
+            self.build_for(name, game, clock, rng)
         } else {
-            self.build_for(name, Large::new(config).map_err(|error| error.to_string())?, clock)
+            let game = Large::new(config).map_err(|error| error.to_string())?;
+            self.build_for(name, game, clock, rng)
         }
     }
 
@@ -173,17 +182,25 @@ impl ListedPlayer {
         name: &str,
         game: G,
         clock: &Arc<ArrivalClock>,
+        rng: Rng,
     ) -> Result<Box<dyn SnakePlayer>, String> {
-        let built = || -> Result<Box<dyn SnakePlayer>, NameError> {
+        let built = move || -> Result<Box<dyn SnakePlayer>, NameError> {
             let network = |weights: &str| Some(self.engines.get(weights)?.spec().clone());
             check_search(&game, name, &network)?;
             let mut engine = |weights: &str| self.engines.get(weights).cloned();
             let clock = Arc::clone(clock);
             let mut context = BuildContext { game: &game, engines: &mut engine, clock };
-            Ok(Box::new(BuiltPlayer::new(by_name(name, &mut context)?)))
+            Ok(Box::new(BuiltPlayer::new(by_name(name, &mut context)?, rng)))
         };
         built().map_err(|error| error.to_string())
     }
+}
+
+/// The generator of a player that is built for a request. Other games, snakes and turns have others.
+fn generator(state: &GameState) -> Rng {
+    let mut hasher = DefaultHasher::new();
+    (&state.game.id, &state.you.id).hash(&mut hasher);
+    Rng::indexed(hasher.finish(), "serve", state.turn.unsigned_abs())
 }
 
 /// An id that no snake on the board has.

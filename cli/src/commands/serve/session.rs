@@ -28,8 +28,8 @@ pub(super) struct BuiltPlayer<G: Game> {
 }
 
 impl<G: Game> BuiltPlayer<G> {
-    pub(super) fn new(player: Box<dyn Player<G>>) -> Self {
-        Self { player, rng: Rng::new(1, "serve") }
+    pub(super) fn new(player: Box<dyn Player<G>>, rng: Rng) -> Self {
+        Self { player, rng }
     }
 }
 

@@ -72,7 +72,7 @@ impl Tuned {
     pub(super) fn new(name: &str, bounds: &[Bounds]) -> Result<Self, String> {
         let options = Options::parse(name).map_err(|error| error.to_string())?;
         let given: Vec<&str> = match name.split_once('{') {
-            Some((_, rest)) => rest.trim_end_matches('}').split(',').collect(),
+            Some((_, rest)) => rest.strip_suffix('}').unwrap_or(rest).split(',').collect(),
             None => Vec::new(),
         };
         let value = |key: &str| {
@@ -207,6 +207,8 @@ mod tests {
         // A number that no table knows is tuned from where the name sets it.
         let free = Tuned::new("mcts{sims=16,tremble=0.2}", &[bounds("tremble in 0.0..1.0")]);
         assert_eq!(free.expect("given").start, [0.2]);
+        let file = Tuned::new("minimax{depth=1,weights=a}}", &[bounds("length in 0..50")]);
+        assert_eq!(file.expect("known").name(&[3.0]), "minimax{depth=1,weights=a},length=3}");
     }
 
     #[test]

@@ -33,6 +33,16 @@ impl JointTable {
         }
     }
 
+    /// Makes an empty table as large as `other`, from which entries are to be inserted in their
+    /// [order](Self::iter). That is the order of their hashes. In a smaller table such entries fill a
+    /// run without gaps, and probes become as long as the run.
+    pub(super) fn reserve(&mut self, other: &Self) {
+        debug_assert_eq!(self.len, 0, "only an empty table gets a new size");
+        if self.entries.len() < other.entries.len() {
+            self.entries.resize(other.entries.len(), EMPTY);
+        }
+    }
+
     /// The child, or [`NONE`].
     #[inline]
     pub(super) fn get(&self, node: u32, code: u64) -> u32 {
@@ -95,6 +105,26 @@ mod tests {
     use ouro_game::Rng;
 
     use super::*;
+
+    /// Steps from the place of an entry's hash to the entry, at most.
+    fn longest_probe(table: &JointTable) -> usize {
+        let mask = table.entries.len() - 1;
+        let used = table.entries.iter().enumerate().filter(|(_, entry)| entry.child != NONE);
+        let steps = used.map(|(at, entry)| at.wrapping_sub(hash(entry.node, entry.code)) & mask);
+        steps.max().unwrap_or(0)
+    }
+
+    #[test]
+    fn a_copy_in_the_order_of_a_table_has_short_probes() {
+        let mut table = JointTable::default();
+        for node in 0..11_000 {
+            table.insert(node, 5, node);
+        }
+        let mut copy = JointTable::default();
+        copy.reserve(&table);
+        table.iter().for_each(|(node, code, child)| copy.insert(node, code, child));
+        assert!(longest_probe(&copy) < 64, "{}", longest_probe(&copy));
+    }
 
     #[test]
     fn the_table_holds_what_was_put_in_and_nothing_else() {

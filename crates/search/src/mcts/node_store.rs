@@ -369,6 +369,7 @@ impl<S: Clone> NodeStore<S> {
         };
         spare.edges.iter_mut().for_each(|edge| renumber(&mut edge.child));
         spare.outcomes.iter_mut().for_each(|outcome| renumber(&mut outcome.child));
+        spare.joints.reserve(&self.joints);
         for (parent, code, child) in self.joints.iter() {
             let parent = spare.moved[parent as usize];
             if parent != NONE {

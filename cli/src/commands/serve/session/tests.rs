@@ -72,6 +72,28 @@ fn a_snake_that_is_alone_in_another_game_with_the_same_id_has_not_won() {
 }
 
 #[test]
+fn snakes_and_games_have_their_own_random_numbers() {
+    let players = PlayerList::new(&["random".to_owned()], Duration::ZERO).expect("a known player");
+    let first = request(&Config { snakes: 2, ..Config::default() }, 0);
+    let mut other_snake = first.clone();
+    other_snake.you = other_snake.board.snakes[1].clone();
+    let mut other_game = first.clone();
+    other_game.game.id.push('2');
+    let mut moves = Vec::new();
+    for state in [&first, &other_snake, &other_game, &first] {
+        let mut session = Session::default();
+        prepare(&mut session, &players, state);
+        // The legal moves are the same at each request.
+        let drawn: Result<Vec<Action>, _> =
+            (0..30).map(|_| session.choose(state, Instant::now())).collect();
+        moves.push(drawn.expect("a move each time"));
+    }
+    assert_eq!(moves[0], moves[3]);
+    assert_ne!(moves[0], moves[1]);
+    assert_ne!(moves[0], moves[2]);
+}
+
+#[test]
 fn missing_snakes_on_the_first_turn_are_those_of_another_game() {
     let players = PlayerList::new(&["greedy".to_owned()], Duration::ZERO).expect("a known player");
     let mut session = Session::default();

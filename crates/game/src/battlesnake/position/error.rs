@@ -14,8 +14,9 @@ pub const MAX_SNAKES: usize = 16;
 pub const MAX_FOOD_PER_CELL: usize = 15;
 /// Most repetitions of a snake's last cell, now and after it has eaten all repeated food.
 pub const MAX_TAIL_STACK: usize = 255;
-/// Most entries of the list of hazards.
-pub const MAX_HAZARDS: usize = 4096;
+/// Most entries of the list of hazards. The official map `snail_mode` stacks as many on a cell as a snake
+/// is long.
+pub const MAX_HAZARDS: usize = 40_000;
 /// Latest turn: far beyond any game, and small enough that turn numbers cannot overflow.
 pub const MAX_TURN: u32 = 1 << 30;
 
