@@ -109,12 +109,12 @@ fn mismatch(layer: &str, position: usize, trained: f32, exported: f32) -> Export
 }
 
 /// The first pair that differs by more than [`TOLERANCE`], with the index of its row. A row has
-/// `width` values. NaN differs from every value, including NaN.
+/// `width` values. NaN and infinity differ from every value, themselves included.
 fn first_difference(left: &[f32], right: &[f32], width: usize) -> Option<(usize, f32, f32)> {
     let largest = right.iter().fold(1.0_f32, |largest, value| largest.max(value.abs()));
     let differ = |left: f32, right: f32| {
-        let difference = (left - right).abs();
-        difference.is_nan() || difference > TOLERANCE * largest
+        let is_finite = left.is_finite() && right.is_finite();
+        !is_finite || (left - right).abs() > TOLERANCE * largest
     };
     let mut pairs = left.iter().zip(right).enumerate();
     let (index, (&left, &right)) = pairs.find(|(_, (left, right))| differ(**left, **right))?;
@@ -239,10 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn nan_differs_from_everything() {
+    fn nan_and_infinity_differ_from_everything() {
         assert_eq!(first_difference(&[0.0, 1.0], &[0.0, 1.0005], 1), None);
         assert_eq!(first_difference(&[0.0, 1.0], &[0.0, 1.01], 1).map(|found| found.0), Some(1));
-        assert!(first_difference(&[f32::NAN], &[f32::NAN], 1).is_some());
+        for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(first_difference(&[wrong], &[wrong], 1).is_some());
+            assert!(first_difference(&[2e38], &[wrong], 1).is_some());
+            assert!(first_difference(&[0.0, 5.0], &[0.0, wrong], 1).is_some());
+        }
     }
 
     #[test]

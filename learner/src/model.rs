@@ -74,7 +74,7 @@ impl ParameterLayout {
     }
 
     /// The two vectors, running statistics first, from every tensor in order.
-    fn gather(&self, tensors: &[Vec<f32>]) -> [Vec<f32>; 2] {
+    pub(crate) fn gather(&self, tensors: &[Vec<f32>]) -> [Vec<f32>; 2] {
         let mut vectors = self.lengths.map(Vec::with_capacity);
         for (values, (is_trained, _)) in tensors.iter().zip(&self.ranges) {
             vectors[usize::from(*is_trained)].extend_from_slice(values);
@@ -92,7 +92,7 @@ impl ParameterLayout {
 }
 
 /// Whether gradients change a tensor of this role.
-fn is_trained(role: TensorRole) -> bool {
+pub(crate) fn is_trained(role: TensorRole) -> bool {
     !matches!(role, TensorRole::RunningMean | TensorRole::RunningVariance)
 }
 

@@ -38,20 +38,20 @@ pub const ELEMENT_TOLERANCE: f64 = 1e-3;
 /// Largest relative difference of the loss in a series of steps, where rounding errors grow.
 pub const RUN_LOSS_TOLERANCE: f64 = 1e-2;
 
-/// Smallest cosine between the total updates of all weights in a series of steps.
+/// Smallest cosine between the total updates of all trained weights in a series of steps.
 pub const RUN_COSINE_TOLERANCE: f64 = 0.999;
 
-/// A tensor computed on both devices, such as a parameter's gradient; the largest difference over
-/// all rounds.
+/// A tensor computed on both devices, such as a parameter's gradient; the worst of all rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorComparison {
     /// The tensor.
     pub name: String,
-    /// Cosine between the two results.
+    /// Smallest cosine between the two results.
     pub cosine: f64,
-    /// Largest absolute difference of an element.
+    /// Largest absolute difference of an element, of the round in which it is largest relative to
+    /// `largest`.
     pub difference: f64,
-    /// Largest absolute element on the CPU.
+    /// Largest absolute element on the CPU in that round.
     pub largest: f64,
 }
 
@@ -85,7 +85,7 @@ pub struct RunComparison {
     pub steps: u32,
     /// Largest relative difference of the loss.
     pub loss_difference: f64,
-    /// Cosine between the total updates of the weights.
+    /// Cosine between the total updates of the trained weights.
     pub cosine: f64,
 }
 
@@ -242,17 +242,18 @@ pub fn compare_devices<A: Algorithm + Clone>(
             }
         }
     }
-    let total_update = |end: Weights| -> Vec<f32> {
-        let pairs = end.tensors().iter().flatten().zip(start.tensors().iter().flatten());
-        pairs.map(|(end, start)| end - start).collect()
-    };
-    report.run.cosine = compare(
-        "all",
-        &total_update(one.weights(Generation(0))?),
-        &total_update(two.weights(Generation(0))?),
-    )
-    .cosine;
+    let updates = [one.weights(Generation(0))?, two.weights(Generation(0))?]
+        .map(|end| trained_update(&start, &end));
+    report.run.cosine = compare("all", &updates[0], &updates[1]).cosine;
     Ok(report)
+}
+
+/// The change of all trained weights. Running statistics are left out: they move much further, and
+/// do so whatever the optimiser does.
+fn trained_update(start: &Weights, end: &Weights) -> Vec<f32> {
+    let layout = ParameterLayout::new(start.spec());
+    let [[_, start], [_, end]] = [start, end].map(|weights| layout.gather(weights.tensors()));
+    end.iter().zip(&start).map(|(end, start)| end - start).collect()
 }
 
 /// Difference of two losses, relative to the terms of the first loss. The total is no reference,
@@ -266,15 +267,18 @@ fn is_worse(difference: f64, worst: f64) -> bool {
     !worst.is_nan() && (difference.is_nan() || difference > worst)
 }
 
-/// Replaces the comparisons that are worse in `round`.
+/// Replaces what is worse in `round`.
 fn keep_worst(worst: &mut Vec<TensorComparison>, round: Vec<TensorComparison>) {
     if worst.is_empty() {
         *worst = round;
         return;
     }
     for (worst, one) in worst.iter_mut().zip(round) {
+        if is_worse(-one.cosine, -worst.cosine) {
+            worst.cosine = one.cosine;
+        }
         if is_worse(one.relative(), worst.relative()) {
-            *worst = one;
+            (worst.difference, worst.largest) = (one.difference, one.largest);
         }
     }
 }
@@ -359,6 +363,7 @@ mod tests {
     use super::*;
     use crate::alphazero::AlphaZero;
     use crate::config::AlphaZeroConfig;
+    use crate::model::is_trained;
     use crate::testing::tower;
 
     #[test]
@@ -368,6 +373,41 @@ mod tests {
         assert!(!compare("broken", &gradient, &[0.1, f32::NAN, 0.3]).agrees());
         assert!(!compare("turned", &gradient, &[0.1, 0.2, 0.3]).agrees());
         assert!(is_worse(f64::NAN, 1.0) && !is_worse(1.0, f64::NAN));
+    }
+
+    #[test]
+    fn a_round_that_disagrees_in_either_way_is_kept() {
+        let agreeing = compare("one", &[1.0; 4], &[1.0009, 1.0, 1.0, 1.0]);
+        // Many small elements differ, each by less than the largest difference above.
+        let small = |error: f32| -> Vec<f32> {
+            let signs = [1.0, -1.0].into_iter().cycle().take(10_000);
+            std::iter::once(1.0).chain(signs.map(|sign| 0.004 + sign * error)).collect()
+        };
+        let turned = compare("one", &small(0.0), &small(8e-4));
+        assert!(agreeing.agrees() && !turned.agrees());
+        for [first, second] in [[&agreeing, &turned], [&turned, &agreeing]] {
+            let mut worst = vec![first.clone()];
+            keep_worst(&mut worst, vec![second.clone()]);
+            assert!(!worst[0].agrees(), "{worst:?}");
+            assert_eq!(worst[0].relative(), agreeing.relative());
+        }
+    }
+
+    #[test]
+    fn updates_of_running_statistics_do_not_hide_those_of_trained_weights() {
+        let start = Weights::initialize(tower(), WeightsMeta::default(), 1).expect("in range");
+        let moved = |trained: f32| {
+            let kinds = start.spec().tensors();
+            let all = kinds.iter().zip(start.tensors());
+            let tensors = all.map(|(tensor, values)| {
+                let by = if is_trained(tensor.role) { trained } else { 0.3 };
+                values.iter().map(|value| value + by).collect()
+            });
+            let meta = WeightsMeta::default();
+            Weights::from_tensors(start.spec().clone(), meta, tensors.collect()).expect("finite")
+        };
+        let [up, down] = [1e-4, -1e-4].map(|by| trained_update(&start, &moved(by)));
+        assert!(compare("all", &up, &down).cosine < -0.9);
     }
 
     #[test]

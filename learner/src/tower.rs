@@ -196,7 +196,7 @@ impl Tower {
         let group = largest_divisor(boards, (GROUP_ROWS / self.cells()).max(1));
         let group_rows = group * self.cells();
         let groups = boards / group;
-        let most = (self.column_bytes / (4 * group_rows * width)).clamp(1, groups);
+        let most = groups_at_once(self.column_bytes, group_rows, width, outputs).min(groups);
         let mut total: Option<Tensor<3>> = None;
         for first in (0..groups).step_by(most) {
             let count = most.min(groups - first);
@@ -317,6 +317,12 @@ impl Layer {
         let [scale, bias] = gradient.norm;
         vec![weight, scale, bias]
     }
+}
+
+/// Number of groups whose columns, `[rows, width]` each, and whose products, `[width, outputs]` each, take at
+/// most `bytes`; at least 1.
+fn groups_at_once(bytes: usize, rows: usize, width: usize, outputs: usize) -> usize {
+    (bytes / (4 * width * rows.max(outputs))).max(1)
 }
 
 /// The largest divisor of `number` up to `most`.

@@ -5,7 +5,7 @@
 //! because an allocation that fails ends the process.
 
 use ouro_game::{Game, GameVisitor};
-use ouro_net::{Architecture, NetSpec};
+use ouro_net::{Architecture, NetSpec, Trunk};
 use ouro_search::{Cached, Uniform};
 
 use crate::error::SettingError;
@@ -45,7 +45,6 @@ struct Sizes {
     cached: u128,
     /// Inputs of the network for one position, in bytes.
     planes: u128,
-    cells: u128,
 }
 
 impl GameVisitor for Sizes {
@@ -53,10 +52,9 @@ impl GameVisitor for Sizes {
 
     fn visit<G: Game>(self, game: G) -> Self {
         let planes = game.planes();
-        let cells = planes.height as u128 * planes.width as u128;
         let state = game.state_bytes() as u128;
         let cached = (Cached::<G, Uniform>::slot_bytes(&game) as u128).max(state + PLY_BYTES);
-        Self { state, cached, planes: 4 * planes.len() as u128, cells }
+        Self { state, cached, planes: 4 * planes.len() as u128 }
     }
 }
 
@@ -70,7 +68,7 @@ impl Settings {
     /// Refuses settings if `processes` together may need more than `memory` bytes. The error names
     /// the key that needs the most.
     pub fn check_memory(&self, processes: &[Process], memory: u64) -> Result<(), SettingError> {
-        let start = Sizes { state: 0, cached: 0, planes: 0, cells: 0 };
+        let start = Sizes { state: 0, cached: 0, planes: 0 };
         let sizes = self.game.visit(start).map_err(SettingError::of_game)?;
         let spec = self.net_spec()?;
         let mut parts = Vec::new();
@@ -112,7 +110,7 @@ impl Settings {
         let mut add = |key, value: usize, bytes| parts.push(part(key, value, bytes));
         add("net", values as usize, 4 * VALUE_COPIES * values);
         let rows = self.train.batch_moves;
-        let row = row_bytes(&self.net, sizes.planes, sizes.cells);
+        let row = row_bytes(spec);
         add("train.batch_moves", rows, rows as u128 * row);
         let (plies, threads) = (self.intake.max_plies, self.replay.assembly_threads as u128);
         // A game is checked in one state at a time. Batches are made from all states of a game.
@@ -154,9 +152,7 @@ pub fn check_batch(
 
 fn batch_parts(key: &'static str, spec: &NetSpec, rows: usize, on_gpu: bool) -> Vec<Part> {
     let values: u128 = spec.tensors().iter().map(|tensor| tensor.len() as u128).sum();
-    let planes = 4 * spec.planes.len() as u128;
-    let cells = spec.planes.height as u128 * spec.planes.width as u128;
-    let row = if on_gpu { BATCHES * planes } else { row_bytes(&spec.architecture, planes, cells) };
+    let row = if on_gpu { BATCHES * plane_bytes(spec) } else { row_bytes(spec) };
     let network = part("net", values as usize, 4 * VALUE_COPIES * values);
     vec![network, part(key, rows, rows as u128 * row)]
 }
@@ -177,9 +173,16 @@ fn check_parts(parts: Vec<Part>, memory: u64) -> Result<(), SettingError> {
     Err(SettingError::new(key, value, remedy))
 }
 
-/// Bytes of a position in training, whose inputs for the network are `planes` bytes.
-fn row_bytes(net: &Architecture, planes: u128, cells: u128) -> u128 {
-    BATCHES * planes + 2 * activations(net, cells)
+/// Bytes of a position in training on the CPU.
+fn row_bytes(spec: &NetSpec) -> u128 {
+    let cells = spec.planes.height * spec.planes.width;
+    let trunk = Trunk::row_bytes(spec).unwrap_or_default() as u128;
+    BATCHES * plane_bytes(spec) + trunk.max(2 * activations(&spec.architecture, cells))
+}
+
+/// Bytes of the inputs of a network for one position.
+fn plane_bytes(spec: &NetSpec) -> u128 {
+    4 * spec.planes.len() as u128
 }
 
 fn part(key: &'static str, value: usize, bytes: u128) -> Part {
@@ -187,17 +190,13 @@ fn part(key: &'static str, value: usize, bytes: u128) -> Part {
 }
 
 /// Bytes of activations per position that training keeps for the backward pass.
-fn activations(net: &Architecture, cells: u128) -> u128 {
+fn activations(net: &Architecture, cells: usize) -> u128 {
     let values = match net {
-        Architecture::Conv { channels, layers, hidden } => {
-            channels * layers * cells as usize + hidden
-        }
+        Architecture::Conv { channels, layers, hidden } => channels * layers * cells + hidden,
         Architecture::Residual { channels, blocks, value_hidden, .. } => {
-            channels * (1 + 4 * blocks) * cells as usize + value_hidden
+            channels * (1 + 4 * blocks) * cells + value_hidden
         }
-        Architecture::TwoConv { channels, hidden, .. } => {
-            2 * channels * cells as usize + 4 * hidden
-        }
+        Architecture::TwoConv { channels, hidden, .. } => 2 * channels * cells + 4 * hidden,
         Architecture::Mlp { layers, hidden, .. } => layers * hidden,
     };
     4 * values as u128

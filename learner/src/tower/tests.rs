@@ -47,6 +47,17 @@ fn filter_gradients_are_those_of_burn_for_every_number_of_boards() {
 }
 
 #[test]
+fn columns_and_their_products_take_at_most_the_bytes_that_an_adapter_binds() {
+    // 1,031 boards have no divisor, so a group is one board of 49 cells.
+    for (rows, width, outputs) in [(49, 9 * 128, 128), (49, 9 * 128, 4), (4_096, 9 * 64, 64)] {
+        let count = groups_at_once(COLUMN_BYTES, rows, width, outputs);
+        assert!(4 * count * width * rows.max(outputs) <= COLUMN_BYTES);
+        assert!(4 * (count + 1) * width * rows.max(outputs) > COLUMN_BYTES);
+    }
+    assert_eq!(groups_at_once(1, 49, 9, 1), 1);
+}
+
+#[test]
 fn sums_in_stages_have_every_row() {
     let device = Device::flex();
     let spec = testing::tower();

@@ -14,6 +14,8 @@ mod convolution;
 mod filter_gradient;
 mod norm;
 
+use ouro_game::PlaneShape;
+
 use super::buffer::{Buffer, LINE};
 use super::grid::Grid;
 use super::isa::Isa;
@@ -76,12 +78,7 @@ impl Trunk {
             return None;
         };
         let planes = spec.planes;
-        let [height, width] = [planes.height, planes.width];
-        let inner = Grid::framed(height, width, channels.next_multiple_of(LINE));
-        let is_winograd = Winograd::is_faster(height, width, planes.channels, channels);
-        let cell =
-            if is_winograd { planes.channels.next_multiple_of(LINE) } else { planes.channels };
-        let input = Grid::framed(height, width, cell);
+        let [input, inner] = grids(spec, channels);
         let mut from = 0;
         let layers = (0..=2 * blocks).map(|index| {
             let is_stem = index == 0;
@@ -118,6 +115,20 @@ impl Trunk {
             between: Frequencies::default(),
             gradients: Default::default(),
         })
+    }
+
+    /// Bytes per position of a batch, those of the features and of their gradient included; `None` for
+    /// a network without a trunk.
+    pub fn row_bytes(spec: &NetSpec) -> Option<usize> {
+        let Architecture::Residual { channels, blocks, global_pooling: None, .. } =
+            spec.architecture
+        else {
+            return None;
+        };
+        let [input, inner] = grids(spec, channels);
+        let (convolutions, gradients) = (1 + 2 * blocks, 3);
+        let boards = input.board + (2 * convolutions + gradients) * inner.board;
+        Some(4 * (boards + 2 * channels * inner.cells()))
     }
 
     /// Values in the trunk's trained tensors.
@@ -232,6 +243,17 @@ impl Trunk {
         }
         gradient
     }
+}
+
+/// The grid of the stem's input, then the grid of all other boards.
+fn grids(spec: &NetSpec, channels: usize) -> [Grid; 2] {
+    let PlaneShape { height, width, channels: inputs } = spec.planes;
+    let is_winograd = Winograd::is_faster(height, width, inputs, channels);
+    let cell = if is_winograd { inputs.next_multiple_of(LINE) } else { inputs };
+    [
+        Grid::framed(height, width, cell),
+        Grid::framed(height, width, channels.next_multiple_of(LINE)),
+    ]
 }
 
 impl Layer {

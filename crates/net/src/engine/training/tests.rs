@@ -181,3 +181,20 @@ fn networks_without_such_a_trunk_have_none() {
     spec.architecture = Architecture::Mlp { layers: 1, hidden: 3, value: ValueRange::Tanh };
     assert!(Trunk::new(&spec).is_none());
 }
+
+#[test]
+fn a_position_takes_the_bytes_that_its_buffers_have() {
+    for spec in [spec(10, 1, [4, 10, 10]), spec(24, 3, [14, 7, 7]), spec(1, 2, [2, 5, 3])] {
+        let boards = 4;
+        let trained = trained(&spec);
+        let mut trunk = Trunk::new(&spec).unwrap();
+        let planes = random_planes(&spec, boards, 1);
+        let (features, _) = trunk.forward(&trained, &planes);
+        trunk.backward(&trained, &features);
+        let layers = trunk.layers.iter().map(|layer| layer.values.len() + layer.results.len());
+        let gradients = trunk.gradients.iter().map(|buffer| buffer.len());
+        let held = trunk.positions.len() + layers.chain(gradients).sum::<usize>();
+        let needed = 4 * (held + 2 * features.len()) / boards;
+        assert_eq!(Trunk::row_bytes(&spec), Some(needed));
+    }
+}
