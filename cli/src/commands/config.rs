@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ouro_settings::{Preset, Settings, Source};
+use ouro_settings::{Preset, SETTINGS_FILE, Settings, Source};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,6 +28,10 @@ pub(crate) enum Config {
 }
 
 /// Print complete settings as TOML.
+///
+/// A run.toml without a preset is complete: optional keys that it leaves out are not set. Save its settings
+/// under that name, because the gaps of any other file without a preset are filled from duel-7x7. The first
+/// line then says so.
 #[derive(Debug, Args)]
 pub(crate) struct Print {
     /// A preset, or a settings file. The preset that the file names fills its gaps.
@@ -75,9 +79,17 @@ fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
             (source.preset, source.into_settings(path).map_err(Failure::usage)?)
         }
     };
-    // TOML cannot express an optional key that is not set, so the preset is named.
-    let preset = preset.map(|preset| format!("preset = \"{}\"\n", preset.name()));
+    // TOML cannot express an optional key that is not set, so the first line names the preset, or the name
+    // under which a file without a preset is complete.
+    let first = match preset {
+        Some(preset) => format!("preset = \"{}\"", preset.name()),
+        None => format!(
+            "# Save as {SETTINGS_FILE}: under another name, gaps of a file without a preset are \
+             filled from {}.",
+            Preset::default().name()
+        ),
+    };
     let text = toml::to_string::<Settings>(&settings).map_err(Failure::bug)?;
-    output.result(&settings, format_args!("{}{text}", preset.unwrap_or_default()))?;
+    output.result(&settings, format_args!("{first}\n{text}"))?;
     Ok(ExitCode::SUCCESS)
 }

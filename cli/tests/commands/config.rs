@@ -40,6 +40,16 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
         std::fs::write(home.path().join("run.toml"), whole).expect("it is written");
         let checked = ouro(home.path(), &["config", "check", "run.toml"]);
         assert_eq!(checked.code, Some(0), "{preset}: {}", checked.stdout);
+        // Under another name, its gaps would be filled in.
+        let printed = ouro(home.path(), &["config", "print", "run.toml"]).success();
+        let advice = "# Save as run.toml: under another name, gaps of a file without a preset are \
+                      filled from duel-7x7.\n";
+        assert_eq!(printed, format!("{advice}{whole}"), "{preset}");
+        std::fs::write(home.path().join("run.toml"), &printed).expect("it is written");
+        let again = ouro(home.path(), &["config", "print", "run.toml"]).success();
+        assert_eq!(again, printed, "{preset}");
+        let json = ouro(home.path(), &["config", "print", "run.toml", "--json"]).success();
+        assert!(!json.contains("Save as"), "{json}");
     }
 
     let usual = ouro(home.path(), &["config", "print", "--json"]);
@@ -47,14 +57,21 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
     assert_eq!(usual["game"]["width"], 7);
 }
 
+/// A key that a file leaves out would follow the preset, which may change after the training.
 #[test]
-fn the_settings_that_results_were_made_with_can_still_be_used() {
+fn the_settings_that_results_were_made_with_are_complete_but_for_the_deployment() {
     let folder = std::fs::canonicalize("../docs/results").expect("a folder");
     let files = std::fs::read_dir(&folder).expect("a folder");
     let mut checked = 0;
-    for file in files.map(|file| file.expect("a file").path()) {
-        let output = ouro(&folder, &["config", "check", file.to_str().expect("a path")]);
+    for path in files.map(|file| file.expect("a file").path()) {
+        let name = path.to_str().expect("a path");
+        let output = ouro(&folder, &["config", "check", name]);
         assert_eq!(output.code, Some(0), "{}", output.stdout);
+        let printed = ouro(&folder, &["config", "print", name]).stdout;
+        let (complete, _) =
+            printed.split_once("\n[deploy]").expect("the deployment is the last table");
+        let written = std::fs::read_to_string(&path).expect("a file");
+        assert_eq!(written, complete, "{name}: write the value that the training had");
         checked += 1;
     }
     assert!(checked >= 4);

@@ -44,6 +44,9 @@ uniform = 0.3
 batch_moves = 64
 learning_rate = 0.01
 
+[train.average]
+every_steps = 4
+
 [replay]
 min_positions = 256
 window_positions = 512
@@ -80,6 +83,9 @@ games_per_thread = 16
 [train]
 batch_moves = 128
 learning_rate = 0.01
+
+[train.average]
+every_steps = 2
 
 [arena]
 anchor_games = 4

@@ -90,8 +90,13 @@ fn a_run_reports_every_series_and_its_values_follow_the_run() {
             value(text, &format!("ouro_actor_connected{{service=\"{service}\"}}")) == Some(1.0)
         })
     };
-    let is_rated =
-        |text: &str| value(text, "ouro_arena_champion_elo_high").is_some() && is_connected(text);
+    // Nor may training have waited for games yet.
+    let waited = "ouro_learner_training_waiting_seconds_total{reason=\"games\"}";
+    let is_rated = |text: &str| {
+        value(text, "ouro_arena_champion_elo_high").is_some()
+            && is_connected(text)
+            && value(text, waited).is_some_and(|seconds| seconds >= 0.001)
+    };
     let text = wait(run.metrics, "/metrics", "a rated champion", is_rated);
 
     let all: Vec<&Series> = TABLES.iter().flat_map(|(_, series)| series.iter()).collect();

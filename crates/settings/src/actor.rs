@@ -42,8 +42,8 @@ pub struct PlayConfig {
     /// own opponents.
     #[schemars(range(min = 1))]
     pub cohort: Option<u64>,
-    /// Largest number of random plies at the start of a game. The number is uniform, and these
-    /// plies are not policy targets.
+    /// Largest number of random plies at the start of a game. The number is uniform. AlphaZero has no
+    /// policy targets at these plies; REINFORCE learns from them with their importance ratios.
     pub opening_plies: u32,
     /// When learning seats change to new weights: between `games` or between `moves`.
     pub swap: Swap,

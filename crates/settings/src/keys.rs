@@ -24,7 +24,8 @@ pub struct Keys {
 /// The meaning of a key in one kind of table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
-    /// The kind, as in `kind = "conv"`; `None` where there is only one.
+    /// The kind of its table, or else of the nearest table around it, as in `kind = "conv"`; `None`
+    /// where there is only one.
     pub within: Option<Tag>,
     /// The doc comment of the field.
     pub about: String,
@@ -43,9 +44,11 @@ impl Meaning {
     /// of another kind.
     pub fn in_preset(&self, key: &str, preset: Preset) -> Option<Value> {
         let table = serde_json::to_value(preset.table()).ok()?;
-        let outer = table.pointer(&pointer(key.rsplit_once('.').map_or("", |(outer, _)| outer)));
+        let mut tables =
+            std::iter::successors(Some(key), |key| Some(key.rsplit_once('.')?.0)).skip(1);
         let is_of_kind = self.within.as_ref().is_none_or(|Tag { name, value }| {
-            outer.and_then(|outer| outer.get(name)).is_some_and(|known| known == value)
+            let kind = tables.find_map(|outer| table.pointer(&pointer(outer))?.get(name));
+            kind.is_some_and(|known| known == value)
         });
         table.pointer(&pointer(key)).filter(|_| is_of_kind).cloned().map(shortened)
     }
@@ -102,7 +105,7 @@ impl Keys {
         for name in key.split('.') {
             found = found
                 .into_iter()
-                .flat_map(|(_, schema, _)| self.tables(schema, None))
+                .flat_map(|(tag, schema, _)| self.tables(schema, tag))
                 .filter_map(|table| Some((table.tag, table.properties.get(name)?, table.schema)))
                 .collect();
         }
@@ -345,6 +348,17 @@ mod tests {
         let [Meaning { choices, .. }] = &kinds[..] else { panic!("one meaning: {kinds:?}") };
         let names: Vec<&str> = choices.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["conv", "residual", "two_conv", "mlp"]);
+    }
+
+    #[test]
+    fn a_key_of_an_inner_table_has_the_kind_of_the_table_around_it() {
+        let meanings = Keys::new().find("game.rewards.win");
+        let of = |game: &str| {
+            let within = Some(Tag { name: "game".to_owned(), value: game.to_owned() });
+            meanings.iter().find(|meaning| meaning.within == within).expect("a meaning")
+        };
+        assert_eq!(of("battlesnake").in_preset("game.rewards.win", Preset::Duel), Some(5.0.into()));
+        assert_eq!(of("snake").in_preset("game.rewards.win", Preset::Duel), None);
     }
 
     #[test]

@@ -72,6 +72,11 @@ fn row(key: &str, name: &str, meaning: &Meaning) -> String {
         (None, false) => choices.join(", "),
         (None, true) => meaning.kind.clone(),
     };
+    let about = meaning
+        .choices
+        .iter()
+        .filter(|(_, about)| !about.is_empty())
+        .fold(meaning.about.clone(), |text, (value, about)| text + &format!(" `{value}`: {about}"));
     let value = meaning.in_preset(key, Preset::default());
     let value = value.as_ref().or(meaning.default.as_ref());
     let value = value.map_or_else(|| "not set".to_owned(), |value| format!("`{}`", written(value)));
@@ -80,7 +85,7 @@ fn row(key: &str, name: &str, meaning: &Meaning) -> String {
         within.map_or_else(String::new, |within| format!(" {within}")),
         cell(&values),
         cell(&value),
-        cell(&meaning.about)
+        cell(&about)
     )
 }
 

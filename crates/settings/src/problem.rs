@@ -9,7 +9,7 @@ use ouro_players::registry::Options;
 use ouro_rating::{ClusterShape, GateConfig, GateConfigError};
 
 use crate::error::SettingError;
-use crate::learner::AlgorithmConfig;
+use crate::learner::{AlgorithmConfig, WeightAveraging};
 use crate::players::players;
 use crate::schema::check_ranges;
 use crate::settings::Settings;
@@ -32,6 +32,7 @@ impl Settings {
         self.gate()?;
         self.deploy.validate()?;
         self.plies()?;
+        self.averaging()?;
         self.opponent_policy()?;
         self.compared_values()?;
         self.demonstrated_draws()?;
@@ -66,6 +67,21 @@ impl Settings {
             "games above intake.max_plies, {accepted}, are refused: lower it, or raise intake.max_plies"
         );
         Err(SettingError::new("actor.max_plies", played, remedy))
+    }
+
+    /// Checks that the published weights change with every generation.
+    fn averaging(&self) -> Result<(), SettingError> {
+        let WeightAveraging::Exponential { every_steps, .. } = self.train.average else {
+            return Ok(());
+        };
+        if every_steps <= self.generation_steps {
+            return Ok(());
+        }
+        let remedy = format!(
+            "it must be at most generation_steps, {}: otherwise generations have equal weights",
+            self.generation_steps
+        );
+        Err(SettingError::new("train.average.every_steps", every_steps, remedy))
     }
 
     /// Checks that AlphaZero, which learns outcomes, has no settings of returns. `mcts` plays a network of
@@ -213,7 +229,7 @@ pub fn check_gate(gate: &GateConfig, shape: ClusterShape) -> Result<(), SettingE
                 setting("gate.games", games.to_string(), &remedy)
             }
             GateConfigError::Threshold(value) => {
-                setting("gate.threshold", value.to_string(), "it must be at least 0.5 and below 1")
+                setting("gate.threshold", value.to_string(), "it must be 0.5 to 0.9999")
             }
             GateConfigError::Hypotheses { low, high } => setting(
                 "gate.sprt",
@@ -305,6 +321,21 @@ mod tests {
             "actor.demonstrations.players is \"maxn{depth=2,weights=self}\"; its values count a draw as 0, and \
              those of other games as actor.search.draw, -0.5: choose a player without weights, or set \
              actor.search.draw to 0"
+        );
+    }
+
+    #[test]
+    fn an_average_that_changes_less_often_than_generations_is_refused() {
+        let mut settings = Preset::TicTacToe.settings();
+        let average =
+            |every_steps| super::WeightAveraging::Exponential { every_steps, half_life_steps: 100 };
+        settings.train.average = average(50);
+        assert_eq!(settings.validate(), Ok(()));
+        settings.train.average = average(51);
+        assert_eq!(
+            settings.validate().unwrap_err().to_string(),
+            "train.average.every_steps is 51; it must be at most generation_steps, 50: otherwise \
+             generations have equal weights"
         );
     }
 

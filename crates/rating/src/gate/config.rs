@@ -19,8 +19,9 @@ pub struct GateConfig {
     /// Most games of a decision. Each seed is played once per seat; a remainder is not played.
     #[schemars(range(min = 1, max = MOST_GAMES))]
     pub games: u32,
-    /// Share of points above which the candidate is promoted, at least 0.5 and below 1.
-    #[schemars(range(min = 0.5), extend("exclusiveMaximum" = 1))]
+    /// Share of points above which the candidate is promoted, from 0.5 to 0.9999. It counts in steps of
+    /// 0.0001.
+    #[schemars(range(min = 0.5, max = 0.9999))]
     pub threshold: f64,
     /// Whether the sequential test may end a match early. Otherwise only certainty ends it.
     pub sequential: bool,
@@ -48,7 +49,7 @@ pub enum GateConfigError {
         least: u32,
     },
     /// A threshold below one half, or one that no player can exceed.
-    #[error("gate.threshold is {0}; write a number from 0.5 to below 1")]
+    #[error("gate.threshold is {0}; write a number from 0.5 to 0.9999")]
     Threshold(f64),
     /// Hypotheses outside (0, 1) or out of order.
     #[error("gate.sprt.low is {low} and gate.sprt.high is {high}; write 0 < low < high < 1")]
@@ -86,7 +87,8 @@ impl GateConfig {
         if self.clusters(shape) == 0 || self.games > MOST_GAMES {
             return Err(GateConfigError::Games { games: self.games, least: shape.games() });
         }
-        if !(0.5..1.0).contains(&self.threshold) {
+        // A higher one is rounded to 1, which no player exceeds.
+        if !(0.5..=0.9999).contains(&self.threshold) {
             return Err(GateConfigError::Threshold(self.threshold));
         }
         let SprtConfig { low, high, alpha, beta } = self.sprt;

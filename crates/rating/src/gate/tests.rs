@@ -199,6 +199,7 @@ fn invalid_rules_are_refused_with_key_value_and_remedy() {
         (GateConfig { games: 100_001, ..good }, "gate.games is 100001"),
         (GateConfig { threshold: 0.49, ..good }, "gate.threshold is 0.49"),
         (GateConfig { threshold: f64::NAN, ..good }, "gate.threshold is NaN"),
+        (GateConfig { threshold: 0.99996, ..good }, "write a number from 0.5 to 0.9999"),
         (
             GateConfig { sprt: SprtConfig { high: 0.5, ..good.sprt }, ..good },
             "gate.sprt.low is 0.5 and gate.sprt.high is 0.5",

@@ -56,7 +56,8 @@ pub enum WeightAveraging {
     None {},
     /// An exponential moving average; the plain mean while that weights the newest more.
     Exponential {
-        /// Steps between two updates of the average. Each update costs a forward pass.
+        /// Steps between two updates of the average, at most `generation_steps`. Each update costs a forward
+        /// pass.
         #[schemars(range(min = 1, max = 1_048_576))]
         every_steps: u64,
         /// Steps over which the share of old weights halves.
