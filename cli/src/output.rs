@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// The writer for the data of a command.
 pub(crate) struct Output {
-    writer: Box<dyn Write>,
+    writer: Box<dyn Write + Send>,
     json: bool,
 }
 
@@ -19,6 +19,17 @@ impl Output {
     /// Standard output, as JSON or as text.
     pub(crate) fn stdout(json: bool) -> Self {
         Self { writer: Box::new(BufWriter::new(io::stdout())), json }
+    }
+
+    /// Any other writer.
+    #[cfg(test)]
+    pub(crate) fn to(writer: impl Write + Send + 'static, json: bool) -> Self {
+        Self { writer: Box::new(writer), json }
+    }
+
+    /// Takes the writer, for a thread that writes from now on. What is printed here is then discarded.
+    pub(crate) fn take(&mut self) -> Self {
+        Self { writer: std::mem::replace(&mut self.writer, Box::new(io::sink())), json: self.json }
     }
 
     /// Whether results are JSON.

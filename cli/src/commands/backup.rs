@@ -5,6 +5,7 @@
 //! its journal. The arena comes last, so that it has every generation of the learner. A run whose
 //! arena is ahead of its learner is that of a learner which was killed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ impl Backup {
         let redis = StoreConfig::of(&deploy).redis().map_err(Failure::unavailable)?;
         let weights = WeightsConfig::of(&deploy);
         weights.check().map_err(Failure::usage)?;
-        check_outside(run, to)?;
+        check_outside("the run", run, to)?;
         let [learner, arena] = [LEARNER, ARENA].map(|part| run.join(part));
         let manifest = Manifest {
             version: VERSION,
@@ -175,19 +176,20 @@ impl Manifest {
     }
 }
 
-/// Refuses a target in the folder of the run, which the copy would change. Links are followed.
-fn check_outside(run: &Path, to: &Path) -> Result<(), Failure> {
+/// Refuses a target in the folder of a run or a backup, which the copy would change. `what` names it.
+/// Links are followed.
+pub(super) fn check_outside(what: &str, from: &Path, to: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(to).map_err(at("locate", to))?;
     // The target may not exist yet. Its nearest folder that exists says where it will be.
     let nearest = absolute.ancestors().find_map(|folder| fs::canonicalize(folder).ok());
     let nearest = nearest.unwrap_or(absolute);
-    for folder in [run.to_owned(), run.join(LEARNER), run.join(ARENA)] {
+    for folder in [from.to_owned(), from.join(LEARNER), from.join(ARENA)] {
         // A part that is missing contains nothing.
         if fs::canonicalize(folder).is_ok_and(|folder| nearest.starts_with(folder)) {
             return Err(Failure::usage(format_args!(
-                "{} is in the folder of the run {}; name a folder outside it",
+                "{} is in the folder of {what} {}; name a folder outside it",
                 to.display(),
-                run.display()
+                from.display()
             )));
         }
     }
@@ -206,15 +208,39 @@ pub(super) fn weights_in_files() -> WeightsArguments {
 
 /// Copies the logs of sent games of all actors in the folder of a run.
 pub(super) fn copy_records(run: &Path, to: &Path) -> Result<(), Failure> {
-    for entry in fs::read_dir(run).map_err(at("read", run))? {
-        let name = entry.map_err(at("read", run))?.file_name();
+    for name in folders_with_records(run)? {
         let (log, copied) = (run.join(&name).join(RECORDS), to.join(&name));
-        if log.is_file() {
-            fs::create_dir_all(&copied).map_err(at("create", &copied))?;
-            unless_gone(copy_file(&log, &copied.join(RECORDS))).map_err(at("copy", &log))?;
+        fs::create_dir_all(&copied).map_err(at("create", &copied))?;
+        unless_gone(copy_file(&log, &copied.join(RECORDS))).map_err(at("copy", &log))?;
+    }
+    Ok(())
+}
+
+/// Refuses a folder with a log of sent games that a copy would replace. It may have later games, which
+/// `ouro check` looks for in the journal.
+pub(super) fn check_no_records(run: &Path, to: &Path) -> Result<(), Failure> {
+    for name in folders_with_records(run)? {
+        let log = to.join(name).join(RECORDS);
+        if fs::symlink_metadata(&log).is_ok() {
+            return Err(Failure::usage(format_args!(
+                "{} is there already; stop the run and move this file away, or name another folder",
+                log.display()
+            )));
         }
     }
     Ok(())
+}
+
+/// Names of the folders of actors that have a log of sent games, in the folder of a run.
+fn folders_with_records(run: &Path) -> Result<Vec<OsString>, Failure> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(run).map_err(at("read", run))? {
+        let name = entry.map_err(at("read", run))?.file_name();
+        if run.join(&name).join(RECORDS).is_file() {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }
 
 /// Copies a file.

@@ -25,9 +25,10 @@ use crate::failure::Failure;
 use crate::output::{Output, printable};
 
 use self::http_snake::Missing;
-use self::play::PlayedGame;
+use self::play::{PlayedGame, Players};
 use self::saved::Saved;
 use self::schedule::{MAX_GAMES, Planned};
+use self::timed::MoveClock;
 
 pub(super) use report::Report;
 
@@ -218,7 +219,7 @@ fn play_rest<G: Game>(
     game: &G,
     schedule: &[Planned],
     arguments: &Arguments,
-    players: &(dyn Fn() -> Result<Vec<Box<dyn Player<G>>>, Failure> + Sync),
+    players: Players<'_, G>,
     saved: Option<&Mutex<Saved>>,
     bar: &ProgressBar,
 ) -> Result<play::Match<G::Config>, Failure> {
@@ -262,19 +263,19 @@ impl GameVisitor for Match<'_> {
         let schedule = schedule::schedule(arguments.seed, arguments.games, names.len(), seats)
             .map_err(Failure::usage)?;
         let missing: Vec<Arc<Missing>> = names.iter().map(|_| Arc::default()).collect();
-        let players = || -> Result<Vec<Box<dyn Player<G>>>, Failure> {
+        let players = |times: &Arc<MoveClock>| -> Result<Vec<Box<dyn Player<G>>>, Failure> {
             let mut engine = |weights: &str| engines.get(weights).cloned();
             let clock = Arc::new(WallClock::default());
             let mut context = BuildContext { game: &game, engines: &mut engine, clock };
             let player = |(name, missing): (&String, &Arc<Missing>)| {
-                let built = http_snake::build(name, &game, missing);
+                let built = http_snake::build(name, &game, missing, times);
                 built.unwrap_or_else(|| by_name(name, &mut context)).map_err(Failure::usage)
             };
             names.iter().zip(&missing).map(player).collect()
         };
         names.iter().try_for_each(|name| http_snake::probe(name))?;
         // Build all players once, so that an invalid name is reported before the first game.
-        players()?;
+        players(&Arc::default())?;
         let open = |path| Saved::open(path, purpose, arguments, config, engines, seats);
         let saved = arguments.save.as_deref().map(open).transpose()?.map(Mutex::new);
         let played = play_rest(&game, &schedule, arguments, &players, saved.as_ref(), bar)?;

@@ -1,6 +1,6 @@
 //! `ouro record`: plays a random game and writes its record.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -160,7 +160,41 @@ pub(crate) fn write(path: &Path, option: &str, record: &GameRecord) -> Result<()
         encoder.write_all(&json)?;
         json = encoder.finish()?;
     }
-    std::fs::write(path, json).map_err(|error| Failure::write(path.display(), option, &error))
+    // During a long match, another program may have made a file there.
+    check_path(path, option)?;
+    replace(path, &json).map_err(|error| Failure::write(path.display(), option, &error))
+}
+
+/// Writes a file that is complete as soon as it has its name. A link stays, and so does a device or a pipe.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = match path.canonicalize() {
+        Ok(file) if file.is_file() => file,
+        Err(_) if !path.is_symlink() => path.to_owned(),
+        // A device, a pipe, or a link to a file that is still to be made.
+        _ => return fs::write(path, bytes),
+    };
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let draft = file.with_file_name(name);
+    // Left by an earlier process with this id that was killed.
+    let _ = fs::remove_file(&draft);
+    let written = write_draft(&draft, &file, bytes).and_then(|()| fs::rename(&draft, &file));
+    written.inspect_err(|_| {
+        let _ = fs::remove_file(&draft);
+    })
+}
+
+/// Writes the draft of a file, with the permissions of the file that it replaces.
+fn write_draft(draft: &Path, file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut new = OpenOptions::new().write(true).create_new(true).open(draft)?;
+    // A file that must not be written is not replaced either.
+    match OpenOptions::new().write(true).open(file) {
+        Ok(earlier) => new.set_permissions(earlier.metadata()?.permissions())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    new.write_all(bytes)?;
+    new.sync_all()
 }
 
 fn to_json(record: &GameRecord) -> Result<Vec<u8>, Failure> {
@@ -171,20 +205,22 @@ fn to_json(record: &GameRecord) -> Result<Vec<u8>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
-    #[test]
-    fn a_record_replaces_records_and_empty_files_alone() {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        let record = GameRecord {
+    fn record() -> GameRecord {
+        GameRecord {
             version: 1,
             config: GameConfig::by_name("tic_tac_toe").expect("a game"),
             seed: 1,
             plies: Vec::new(),
             digests: vec![1],
-        };
+        }
+    }
+
+    #[test]
+    fn a_record_replaces_records_and_empty_files_alone() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let record = record();
         for name in ["game.json", "game.json.gz"] {
             let path = folder.path().join(name);
             check_path(&path, "--out").expect("there is no file");
@@ -211,6 +247,35 @@ mod tests {
         let refused = check_path(&folder.path().join("none/game.json"), "--out");
         let refused = format!("{:?}", refused.expect_err("there is no such folder"));
         assert!(refused.contains("there is no folder"), "{refused}");
+    }
+
+    #[test]
+    fn a_file_that_was_made_after_the_check_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("game.json");
+        check_path(&path, "--record").expect("there is no file");
+        fs::write(&path, "notes").expect("it is written");
+        let refused = write(&path, "--record", &record()).expect_err("it is no record");
+        let refused = format!("{refused:?}");
+        assert!(refused.contains("code: 64") && refused.contains("with --record"), "{refused}");
+        assert_eq!(fs::read_to_string(&path).expect("it is still there"), "notes");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_record_is_written_to_the_file_of_a_link_and_leaves_no_draft() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("below")).expect("a folder");
+        std::os::unix::fs::symlink(path("below/game.json"), path("link")).expect("a link");
+        // The first record makes the file, and the second one replaces it.
+        for _ in 0..2 {
+            write(&path("link"), "--out", &record()).expect("it is written");
+            assert!(path("link").is_symlink());
+            check_path(&path("below/game.json"), "--out").expect("it is a record");
+            assert_eq!(fs::read_dir(path("below")).expect("a folder").count(), 1);
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
     }
 
     #[test]

@@ -14,7 +14,9 @@ use ouro_replay::FolderDisk;
 use ouro_settings::arguments::{StoreArguments, WeightsArguments};
 use ouro_settings::{SETTINGS_FILE, Settings};
 
-use super::backup::{ARENA, LEARNER, Manifest, at, copy, copy_records, is_empty};
+use super::backup::{
+    ARENA, LEARNER, Manifest, at, check_no_records, check_outside, copy, copy_records, is_empty,
+};
 use super::check;
 use crate::failure::{Failure, answer};
 use crate::output::Output;
@@ -40,6 +42,7 @@ impl Restore {
     pub(crate) fn run(self, output: &mut Output) -> Result<ExitCode, Failure> {
         let (backup, run) = (&self.backup, &self.run);
         let manifest = Manifest::load(backup)?;
+        check_outside("the backup", backup, run)?;
         for (part, is_there) in [(LEARNER, manifest.learner), (ARENA, manifest.arena)] {
             let folder = run.join(part);
             if is_there && !is_empty(&folder)? {
@@ -49,6 +52,7 @@ impl Restore {
                 )));
             }
         }
+        check_no_records(backup, run)?;
         let settings = run.join(SETTINGS_FILE);
         let has_settings = settings.exists();
         let used = if has_settings { &settings } else { &backup.join(SETTINGS_FILE) };

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let lock = RunLock::take(Plan::open(arguments)?.folder())?;
     // Another start may have changed the folder before it was locked.
     let plan = Plan::open(arguments)?;
-    let screen = Screen::new(output);
+    let screen = Screen::new(output).inspect_err(|_| plan.discard(&lock, &[]))?;
     identity().set_service("train");
     // The panel shows progress, so logs are limited to warnings.
     let logs = telemetry::init_with(LogFormat::Text, "warn", screen.logs());
@@ -103,7 +103,7 @@ async fn train(
     plan: Plan,
     lock: RunLock,
     stop: CancellationToken,
-    screen: Screen<'_>,
+    screen: Screen,
 ) -> Result<(), Failure> {
     let (otlp, trace_games) = plan.traces();
     let traces = Traces::start(otlp, trace_games);
@@ -116,7 +116,7 @@ async fn train(
     let guards = [access.arena.clone(), access.learner.clone()];
     let refusals = AccessSource::new(guards, access.tls.clone());
     let (arena, learner, actor) = bind(&plan, &lock, access).await?;
-    plan.save()?;
+    plan.save().inspect_err(|_| plan.discard(&lock, &Part::ALL))?;
 
     let (actor, rounds) = match plan.is_deterministic() {
         false => (actor, None),
@@ -128,7 +128,7 @@ async fn train(
 
     let replay = learner.replay();
     let mut reporter = Reporter::new(screen, &plan, &arena, &learner, &actor);
-    reporter.opening(metrics.as_ref().map(MetricsServer::local_addr))?;
+    reporter.opening(metrics.as_ref().map(MetricsServer::local_addr));
     let _serving = metrics::serve(metrics, &stop, |metrics| {
         let metrics = metrics.with(learner.metrics()).with(arena.metrics());
         metrics.with(actor.metrics()).with(refusals)
@@ -154,7 +154,7 @@ async fn train(
     };
     // The first of these futures ends the run, even if it is a failed part.
     let reported = tokio::select! {
-        result = reporter.follow() => result,
+        failure = reporter.follow() => Err(failure),
         () = stop.cancelled() => Ok(()),
         () = time_is_up => Ok(()),
         () = rounds_are_over => Ok(()),
@@ -163,8 +163,9 @@ async fn train(
         () = actor.ended() => Ok(()),
     };
 
-    // The run drains even if the output has no reader; that error is returned at the end.
-    let reported = reported.and_then(|()| reporter.draining());
+    // The run drains even if the output has no reader; that error is returned at the end. The history
+    // has all events.
+    reporter.draining();
     stop_actor.cancel();
     replay.take_all();
     let actor_end = actor.join().await;
@@ -172,7 +173,7 @@ async fn train(
     let learner_end = learner.join().await;
     stop_arena.cancel();
     let arena_end = arena.join().await;
-    let reported = reported.and_then(|()| reporter.closing());
+    let reported = reported.and(reporter.closing().await);
     traces.finish().await;
 
     arena_end.map_err(Failure::bug)?.map_err(|end| Failure::ended(end.exit_status(), end))?;

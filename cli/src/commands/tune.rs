@@ -242,9 +242,9 @@ impl<G: Game> Sides<'_, G> {
         let planned = self.planned(iteration)?;
         let names: Vec<String> =
             (0..self.game.players().max(2)).map(|index| pair[index % 2].clone()).collect();
-        let players = || self.players(&names);
         let limits = (None, self.arguments.max_plies);
-        let played = play::play(self.game, &planned, limits, &players, &|_, _| Ok(()))?;
+        let players: play::Players<'_, G> = &|_| self.players(&names);
+        let played = play::play(self.game, &planned, limits, players, &|_, _| Ok(()))?;
         let games = &played.played;
         Ok(match self.game.players() {
             1 => result_alone(&planned, games),

@@ -124,3 +124,27 @@ fn what_cannot_be_copied_or_restored_is_refused_with_the_remedy() {
     cluster.ouro(&["restore", "run", "to"]).assert_refused(65, &["backup.json cannot be used"]);
     assert!(!cluster.path("to").exists(), "nothing is left");
 }
+
+#[test]
+fn a_restore_replaces_no_log_of_an_actor_and_leaves_the_backup() {
+    let home = small_run::home();
+    let path = |name: &str| home.path().join(name);
+    for folder in ["backup/actor", "run/actor"] {
+        fs::create_dir_all(path(folder)).expect("a new folder");
+    }
+    let manifest = r#"{"version":1,"program":"ouro","started_at":0,"learner":false,"arena":false}"#;
+    fs::write(path("backup/backup.json"), manifest).expect("it is written");
+    fs::write(path("backup/run.toml"), small_run::SETTINGS).expect("it is written");
+    fs::write(path("backup/actor/records.log"), "older\n").expect("it is written");
+    fs::write(path("run/actor/records.log"), "newer\n").expect("it is written");
+    let restore = |to: &str| small_run::ouro(home.path(), &["restore", "backup", to]);
+    restore("run").assert_refused(64, &["run/actor/records.log is there already", "move"]);
+    assert_eq!(read(&path("run/actor/records.log")), b"newer\n");
+    assert!(!path("run/run.toml").exists(), "nothing is copied");
+    std::os::unix::fs::symlink(path("backup"), path("link")).expect("a new link");
+    for to in ["backup", "backup/run", "./backup/../backup/new/run", "link/run"] {
+        restore(to).assert_refused(64, &[to, "is in the folder of the backup backup", "outside"]);
+    }
+    assert_eq!(fs::read_dir(path("backup")).expect("a folder").count(), 3);
+    assert_eq!(read(&path("backup/actor/records.log")), b"older\n");
+}

@@ -193,6 +193,19 @@ fn wrong_settings_leave_no_run_behind() {
     output.assert_refused(66, &["none.toml"]);
 }
 
+#[test]
+fn a_start_whose_settings_cannot_be_saved_leaves_no_part_behind() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    // The draft of the settings cannot be written.
+    fs::create_dir_all(home.path().join("r/run.toml.new")).expect("nothing is there");
+    let output = train(home.path(), &["tictactoe", "--run", "r"]);
+    assert_eq!(output.code, Some(74), "{}", output.stderr);
+    assert!(output.stderr.contains("run folder r cannot be written"), "{}", output.stderr);
+    for part in ["arena", "learner", "actor", "run.toml"] {
+        assert!(!home.path().join("r").join(part).exists(), "{part}");
+    }
+}
+
 /// Writes weights for boards of 4x4 that say that they were trained for `game`.
 fn write_weights(path: &Path, game: &str) {
     let planes = ouro_game::PlaneShape { channels: 2, height: 4, width: 4 };

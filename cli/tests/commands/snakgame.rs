@@ -1,6 +1,7 @@
 //! `ouro snakgame`, run as a process.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use ouro_game::snakgame::{Content, Move, Position, Strategy, generate, play_official};
 use ouro_snakgame::Named;
@@ -143,6 +144,64 @@ fn a_program_may_exit_and_keeps_its_score() {
     let judged = judge_shell("echo EXIT", &[]);
     assert_eq!(judged.code, Some(0), "{}", judged.stdout);
     assert!(judged.stdout.contains("finished\nscore 0 "), "{}", judged.stdout);
+}
+
+#[test]
+fn a_program_that_runs_on_after_its_game_is_killed_and_keeps_its_result() {
+    // The second one closes its output.
+    for script in ["echo EXIT; exec sleep 60", "echo EXIT; exec sleep 60 >&-"] {
+        let begin = Instant::now();
+        let judged = judge_shell(script, &["--json", "--seconds", "10"]);
+        let elapsed = begin.elapsed().as_secs_f64();
+        assert_eq!(judged.code, Some(0), "{script}: {}{}", judged.stdout, judged.stderr);
+        let report: Value = serde_json::from_str(&judged.stdout).expect("JSON");
+        assert_eq!(report["verdict"], "finished", "{script}");
+        // The judge waits a second for the program's end, which is no time of a move.
+        let seconds = report["seconds"].as_f64().expect("a number");
+        assert!(elapsed - seconds >= 1.0, "{script}: {seconds} s of {elapsed} s");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_is_killed_with_the_processes_that_it_started() {
+    let wrappers = [
+        ("sleep 60; true", "1", "silence"),
+        // The script ends, and leaves a process behind.
+        ("sleep 60 >/dev/null & echo EXIT", "10", "finished"),
+    ];
+    for (script, limit, verdict) in wrappers {
+        let begin = Instant::now();
+        // The judge's standard error ends with the last process that has it.
+        let judged = judge_shell(script, &["--json", "--seconds", limit]);
+        let report: Value = serde_json::from_str(&judged.stdout).expect("JSON");
+        assert_eq!(report["verdict"], verdict, "{script}");
+        assert!(begin.elapsed() < Duration::from_secs(40), "{script} is not killed");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_judged_game_and_the_program() {
+    use ouro_testkit::process::Process;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let started = folder.path().join("started");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ouro"));
+    command.args(["snakgame", "judge", "--rows", "12", "--columns", "15", "--seconds", "600"]);
+    command.args(["--", "sh", "-c", "touch \"$0\"; sleep 90; true"]).arg(&started);
+    let mut judge = Process::start_piped(&mut command);
+    let begin = Instant::now();
+    while !started.exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the program does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let begin = Instant::now();
+    judge.signal("-INT");
+    // The judge's standard error ends with the last process that has it.
+    let ended = judge.end();
+    ended.assert_refused(130, &["interrupted before the game was over"]);
+    assert!(begin.elapsed() < Duration::from_secs(60), "the program is not killed");
 }
 
 #[test]

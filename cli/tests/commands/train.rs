@@ -103,7 +103,7 @@ fn a_program_whose_own_path_is_not_text_trains_and_shows_it_lossily() {
     let mut command =
         small_run::command(home.path(), &[&start[..], &ports, &["--for", "1ms"]].concat());
     let events = run(command.arg0(std::ffi::OsStr::from_bytes(b"ouro-\xff"))).success();
-    assert!(events.contains("\"ouro-\u{fffd} train --run run "), "{events}");
+    assert!(events.contains("\"'ouro-\u{fffd}' train --run run "), "{events}");
 }
 
 #[test]

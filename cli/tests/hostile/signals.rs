@@ -6,9 +6,10 @@
 
 use std::fmt;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ouro_testkit::attack;
@@ -185,15 +186,24 @@ const CASES: [Case; 36] = [
     ),
 ];
 
+/// The events of the run in `home`.
+fn events(home: &Path) -> String {
+    fs::read_to_string(home.join("run/events.jsonl")).unwrap_or_default()
+}
+
+/// Whether the last event of the run in `home` is that of a drained run.
+fn has_end(home: &Path) -> bool {
+    events(home).lines().last().is_some_and(|line| line.starts_with("{\"event\":\"end\""))
+}
+
 /// Waits until the run in `home` has started, or its process has ended.
 fn wait_for_start(home: &Path, process: &mut Process) {
     let start = Instant::now();
     while start.elapsed() < LIMIT && process.is_running() {
-        let events = fs::read_to_string(home.join("run/events.jsonl")).unwrap_or_default();
-        if events.contains("\"start\"") {
+        if events(home).contains("\"start\"") {
             return;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -213,7 +223,7 @@ fn act(home: &Path, case: &Case) -> Ended {
     match case.act {
         Act::Signals(signals) => {
             for &(signal, pause) in signals {
-                std::thread::sleep(Duration::from_millis(pause));
+                thread::sleep(Duration::from_millis(pause));
                 let _ = process.try_signal(signal);
             }
         }
@@ -242,6 +252,10 @@ fn attack(case: &Case) -> Result<String, String> {
     if !case.codes.contains(&ended.code) || ended.stderr.contains("panicked") {
         return fail("exit code", &ended);
     }
+    // The history does not depend on the reader of the output.
+    if case.codes == DRAINED && !has_end(home.path()) {
+        return fail("the last event", &ended);
+    }
     // Programs that hold the terminal may end before the run does.
     let train = || small_run::train(home.path(), &["--run", "run", "--for", "200ms"]);
     let start = Instant::now();
@@ -253,7 +267,7 @@ fn attack(case: &Case) -> Result<String, String> {
         if !is_in_use {
             break trained;
         }
-        std::thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(100));
     };
     if continued.code != Some(0) {
         return fail("the next start", &continued);
@@ -279,4 +293,26 @@ fn every_signal_and_every_terminal_leaves_a_run_that_continues() {
         CASES.len(),
         chosen.len(),
     ));
+}
+
+#[test]
+fn a_reader_that_takes_nothing_does_not_keep_a_run_from_ending() {
+    let home = small_run::home();
+    let (reader, writer) = io::pipe().expect("a pipe");
+    let mut filled = writer.try_clone().expect("it is open");
+    // Keeps the pipe full until its reader is closed.
+    let filling = thread::spawn(move || while filled.write_all(&[b'\n'; 1 << 12]).is_ok() {});
+    let start = ["train", "--run", "run", "--config", "small.toml", "--device", "cpu"];
+    let ports = ["--arena", "127.0.0.1:0", "--learner", "127.0.0.1:0", "--web", "off"];
+    let arguments = [&start[..], &ports, &["--threads", "1", "--for", "1s"]].concat();
+    let mut command = small_run::command(home.path(), &arguments);
+    command.env_remove("RUST_LOG").stdout(writer).stderr(Stdio::piped());
+    let ended = Process::start(&mut command).end_within(LIMIT);
+    drop(reader);
+    filling.join().expect("no panic");
+    assert_eq!(ended.code, Some(74), "{}", ended.stderr);
+    let named = "standard output: its reader takes nothing; events.jsonl";
+    assert!(ended.stderr.contains(named), "{}", ended.stderr);
+    assert!(has_end(home.path()), "{}", events(home.path()));
+    small_run::ouro(home.path(), &["check", "run"]).success();
 }

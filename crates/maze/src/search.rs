@@ -118,7 +118,14 @@ impl Search {
     /// tests do not refute, in an order as in [`run`](Self::run).
     ///
     /// If the tests refute all directions of the first decision, the position has no solution.
-    pub(crate) fn roll_out(&mut self, state: &State, noise: f64) -> RolledOut {
+    ///
+    /// `is_stopped` is asked at each node; when it returns true, the roll-out is stuck there.
+    pub(crate) fn roll_out(
+        &mut self,
+        state: &State,
+        noise: f64,
+        mut is_stopped: impl FnMut(u64) -> bool,
+    ) -> RolledOut {
         let Some(head) = state.head() else { return RolledOut::Stuck(0.0) };
         self.field.load(|cell| cell == head || state.is_left(cell));
         let cells = self.field.left();
@@ -127,7 +134,7 @@ impl Search {
         }
         let mut is_first = true;
         let mut played = self.descend(noise);
-        loop {
+        let is_refuted = loop {
             if let Ok(true) = played {
                 return RolledOut::Solved(self.path());
             }
@@ -135,11 +142,15 @@ impl Search {
                 self.decisions.swap_remove(0);
                 is_first = false;
             }
-            let Some(step) = self.next_option() else { break };
+            let Some(step) = self.next_option() else { break is_first };
+            // The directions that are left could still lead to a solution.
+            if is_stopped(self.nodes) {
+                break false;
+            }
             self.nodes += 1;
             played = self.slide(step).and_then(|()| self.descend(noise));
-        }
-        if is_first {
+        };
+        if is_refuted {
             return RolledOut::Refuted;
         }
         RolledOut::Stuck(self.field.len() as f32 / cells as f32)

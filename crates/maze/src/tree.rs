@@ -5,6 +5,8 @@
 //! leaves that the tests of the search refute, and nodes whose children are all blocked; if the root
 //! is, no solution exists. A roll-out that visits every cell ends the search.
 
+use std::fmt;
+
 use ouro_game::maze_dash::{Board, Config, Direction, State, Trail};
 use ouro_game::{Action, ActionMask, Game, Rng, Turn};
 use ouro_search::mcts::{MAX_SIMULATIONS, ValueScale, node_bytes};
@@ -12,7 +14,7 @@ use ouro_search::{Estimates, Evaluator, Leaf, Scheduler, SearchConfig};
 
 use crate::puzzle::Puzzle;
 use crate::search::{RolledOut, Search};
-use crate::solve::{Answer, Progress, Solved};
+use crate::solve::{Answer, Progress, Solved, WATCH_EVERY};
 
 /// Memory of a tree in bytes, at most. A larger tree is dropped and grows anew.
 const TREE_BYTES: usize = 256 << 20;
@@ -25,7 +27,7 @@ const NOISE: f64 = 0.3;
 ///
 /// A board whose sides exceed those of a game stops at once.
 pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool + Sync)) -> Solved {
-    let mut progress = Progress { nodes: 0, round: 1, starts: 1 };
+    let progress = Progress { nodes: 0, round: 1, starts: 1 };
     let config = Config { board: Some(board.to_line()), ..Config::default() };
     let Ok(puzzle) = Puzzle::new(config) else { return progress.with(Answer::Stopped) };
     let mut rng = Rng::new(seed, "maze dash tree");
@@ -47,29 +49,31 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
     let Ok(mut tree) = ouro_search::Search::new(config, &puzzle) else {
         return progress.with(Answer::Stopped);
     };
-    let mut roll_outs = RollOuts { search: Search::new(board, rng.fork()), solved: None };
+    let search = Search::new(board, rng.fork());
+    let mut roll_outs = RollOuts { search, progress, watch, is_stopped: false, solved: None };
     let mut scheduler = Scheduler::new(1);
     tree.start(&puzzle, &walk.state, rng.fork());
     while roll_outs.solved.is_none() {
         scheduler.step(&puzzle, std::slice::from_mut(&mut tree), &mut roll_outs);
-        progress.nodes = roll_outs.search.nodes();
+        roll_outs.progress.nodes = roll_outs.search.nodes();
         if tree.is_done() {
             let decision = tree.decide(&puzzle);
             let is_won = decision.values.iter().all(|&value| value >= 1.0);
             match decision.proven {
                 true if is_won => break,
-                true => return progress.with(Answer::NoSolution),
+                true => return roll_outs.progress.with(Answer::NoSolution),
                 false => {}
             }
         }
-        if !watch(progress) {
-            return progress.with(Answer::Stopped);
+        if roll_outs.is_stopped || !watch(roll_outs.progress) {
+            return roll_outs.progress.with(Answer::Stopped);
         }
         if tree.is_done() || tree.nodes() > most {
-            progress.round += 1;
+            roll_outs.progress.round += 1;
             tree.start(&puzzle, &walk.state, rng.fork());
         }
     }
+    let progress = roll_outs.progress;
     let (leaf, rest) = roll_outs.solved.unzip();
     while leaf.as_ref() != Some(&walk.state) && puzzle.turn(&walk.state) != Turn::Over {
         let decision = tree.decide(&puzzle);
@@ -83,17 +87,33 @@ pub(crate) fn solve(board: &Board, seed: u64, watch: &(dyn Fn(Progress) -> bool 
 }
 
 /// Values leaves by roll-outs.
-#[derive(Debug)]
-struct RollOuts {
+struct RollOuts<'a> {
     search: Search,
+    progress: Progress,
+    watch: &'a (dyn Fn(Progress) -> bool + Sync),
+    /// Whether the watch has ended the search within a roll-out.
+    is_stopped: bool,
     /// The first leaf from which a roll-out has visited every cell, and the cells from its head on.
     solved: Option<(State, Vec<usize>)>,
 }
 
-impl Evaluator<Puzzle> for RollOuts {
+// The watch has no form to print.
+impl fmt::Debug for RollOuts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RollOuts").field("search", &self.search).finish_non_exhaustive()
+    }
+}
+
+impl Evaluator<Puzzle> for RollOuts<'_> {
     fn evaluate(&mut self, _game: &Puzzle, leaves: &mut [Leaf<Puzzle>], out: &mut Estimates) {
         for Leaf { state, .. } in leaves {
-            match self.search.roll_out(state, NOISE) {
+            let rolled_out = self.search.roll_out(state, NOISE, |nodes| {
+                self.progress.nodes = nodes;
+                let is_asked = nodes.is_multiple_of(WATCH_EVERY);
+                self.is_stopped |= is_asked && !(self.watch)(self.progress);
+                self.is_stopped
+            });
+            match rolled_out {
                 RolledOut::Solved(path) => {
                     out.push_exact().fill(1.0);
                     self.solved.get_or_insert_with(|| (state.clone(), path));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ouro_game::Rng;
 use ouro_game::maze_dash::{Board, Direction, Solution, generate};
-use ouro_maze::{Answer, Limits, Method, Solved, solve};
+use ouro_maze::{Answer, Limits, Method, Progress, Solved, solve};
 
 const ONE_THREAD: Limits = Limits { threads: 1, seed: 1 };
 
@@ -165,6 +165,21 @@ fn a_watch_that_returns_false_stops_every_method() {
             assert!(calls.load(Ordering::Relaxed) >= 3, "{method:?} {progress:?}");
         }
     }
+}
+
+#[test]
+fn tree_search_asks_the_watch_within_roll_outs() {
+    // A path over this board has hundreds of decisions, and a roll-out tries as many.
+    let (board, _) = generate(100, 100, 3_100, 1).expect("31 % of obstacles are in reach");
+    let [asked, longest] = [const { AtomicU64::new(0) }; 2];
+    let watch = |progress: Progress| {
+        let before = asked.swap(progress.nodes, Ordering::Relaxed);
+        longest.fetch_max(progress.nodes - before, Ordering::Relaxed);
+        progress.nodes < 2_000
+    };
+    let solved = Method::Mcts.solve(&board, ONE_THREAD, &watch);
+    assert!(solved.progress.nodes > 64, "{:?}", solved.progress);
+    assert!(longest.into_inner() <= 64, "{:?}", solved.progress);
 }
 
 /// Three corridors that meet in one cell. They have three ends and a path has two, so the tests refute

@@ -42,7 +42,7 @@ pub(super) fn colour(seat: usize) -> String {
 }
 
 /// The result of a seat in a word. Seats that share the best outcome drew, whatever value the game
-/// assigns to a draw.
+/// assigns to a draw. A single player draws with no one: between a win and a loss, its game ended.
 pub(in super::super) fn result(outcome: f32, all: &[f32]) -> &'static str {
     let shared = all.iter().filter(|&&other| other == outcome).count() > 1;
     let best = all.iter().all(|&other| other <= outcome);
@@ -50,6 +50,7 @@ pub(in super::super) fn result(outcome: f32, all: &[f32]) -> &'static str {
         outcome if outcome >= 1.0 => "won",
         _ if shared && best => "drew",
         outcome if outcome <= -1.0 => "lost",
+        _ if all.len() == 1 => "ended",
         0.0 => "drew",
         outcome if outcome > 0.0 => "came out ahead",
         _ => "came out behind",

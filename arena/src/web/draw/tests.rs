@@ -295,3 +295,10 @@ fn seats_that_share_the_best_outcome_drew() {
     assert_eq!((result(1.0, &[1.0, -1.0]), result(-1.0, &[1.0, -1.0])), ("won", "lost"));
     assert_eq!(result(0.2, &[0.4, 0.2]), "came out ahead");
 }
+
+#[test]
+fn a_single_player_wins_loses_or_ends() {
+    for (outcome, expected) in [(1.0, "won"), (0.3, "ended"), (0.0, "ended"), (-1.0, "lost")] {
+        assert_eq!(result(outcome, &[outcome]), expected);
+    }
+}

@@ -18,6 +18,7 @@ use ouro_players::{Choice, Player, Request};
 use ureq::Agent;
 use ureq::http::{StatusCode, Uri};
 
+use super::timed::MoveClock;
 use crate::commands::entrants::ELSEWHERE;
 use crate::failure::Failure;
 
@@ -54,7 +55,8 @@ pub(super) fn probe(name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let options = Options::parse(name).map_err(Failure::usage)?;
-    let snake = HttpSnake::new(&options, &Arc::default()).map_err(Failure::usage)?;
+    let snake = HttpSnake::new(&options, &Arc::default(), &Arc::default());
+    let snake = snake.map_err(Failure::usage)?;
     match snake.info() {
         Ok(info) if info.apiversion == "1" => Ok(()),
         Ok(info) => Err(Failure::unavailable(format_args!(
@@ -99,7 +101,7 @@ impl Missing {
     }
 }
 
-/// Builds the entrant called `name`; `None` for any other player.
+/// Builds the entrant called `name`; `None` for any other player. `clock` times its moves.
 ///
 /// # Errors
 ///
@@ -108,9 +110,10 @@ pub(super) fn build<G: Game>(
     name: &str,
     game: &G,
     missing: &Arc<Missing>,
+    clock: &Arc<MoveClock>,
 ) -> Option<BuildResult<G>> {
     let options = Options::parse(name).ok().filter(|options| options.player() == SYNTAX.name)?;
-    let snake = || HttpSnake::new(&options, missing);
+    let snake = || HttpSnake::new(&options, missing, clock);
     let built = build_for_game(game, |_: &battlesnake::Small| Ok(Box::new(snake()?) as _))
         .or_else(|| build_for_game(game, |_: &battlesnake::Large| Ok(Box::new(snake()?) as _)));
     Some(built.unwrap_or_else(|| Err(options.other_game::<G>(battlesnake::NAME))))
@@ -125,6 +128,7 @@ struct HttpSnake {
     /// Games in progress, by their number.
     games: BTreeMap<u64, GameInProgress>,
     missing: Arc<Missing>,
+    clock: Arc<MoveClock>,
 }
 
 /// The URL of a snake. The names of requests go between its path and its query, as with the official
@@ -164,7 +168,11 @@ struct GameInProgress {
 }
 
 impl HttpSnake {
-    fn new(options: &Options<'_>, missing: &Arc<Missing>) -> Result<Self, NameError> {
+    fn new(
+        options: &Options<'_>,
+        missing: &Arc<Missing>,
+        clock: &Arc<MoveClock>,
+    ) -> Result<Self, NameError> {
         options.check(&SYNTAX)?;
         let url = options.text("url")?.ok_or_else(|| options.missing("url", &SYNTAX))?;
         if !url.starts_with("http://") {
@@ -189,6 +197,7 @@ impl HttpSnake {
             agent: config.build().into(),
             games: BTreeMap::new(),
             missing: Arc::clone(missing),
+            clock: Arc::clone(clock),
         })
     }
 
@@ -229,8 +238,9 @@ impl HttpSnake {
         let previous = match playing.seats.get(&seat) {
             Some((_, previous)) => *previous,
             None => {
-                // As in the official command line, a failed start does not end the game.
-                let _ = self.post("start", &state, PATIENCE);
+                // As in the official command line, a failed start does not end the game, and its time is
+                // not that of a move.
+                let _ = self.clock.exclude(|| self.post("start", &state, PATIENCE));
                 None
             }
         };

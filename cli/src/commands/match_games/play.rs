@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::http_snake;
 use super::schedule::Planned;
-use super::timed::{Timed, Times, times};
-use crate::clock::WallClock;
+use super::timed::{MoveClock, Timed, Times, times};
 use crate::failure::Failure;
 
 /// Concurrent games per thread if some player gains from batches.
@@ -51,20 +50,24 @@ pub(in crate::commands) struct Match<C> {
 pub(in crate::commands) type OnEnd<'a> =
     &'a (dyn Fn(&Planned, &PlayedGame) -> Result<(), Failure> + Sync);
 
+/// Builds the players of one thread, whose moves this clock times.
+pub(in crate::commands) type Players<'a, G> =
+    &'a (dyn Fn(&Arc<MoveClock>) -> Result<Vec<Box<dyn Player<G>>>, Failure> + Sync);
+
 /// Plays every game of `schedule`, up to `max_plies` each, on `threads` threads, by default one per core.
-/// `players` builds the players of one thread.
 pub(in crate::commands) fn play<G: Game>(
     game: &G,
     schedule: &[Planned],
     (threads, max_plies): (Option<usize>, usize),
-    players: &(dyn Fn() -> Result<Vec<Box<dyn Player<G>>>, Failure> + Sync),
+    players: Players<'_, G>,
     on_end: OnEnd<'_>,
 ) -> Result<Match<G::Config>, Failure> {
     let next = AtomicUsize::new(0);
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(cores);
     let share = || {
-        let share = Share::play(game, schedule, max_plies, players()?, &next, on_end);
+        let clock = Arc::new(MoveClock::default());
+        let share = Share::play(game, schedule, max_plies, players(&clock)?, clock, &next, on_end);
         if share.is_err() {
             // After an error no thread starts another game.
             next.store(schedule.len(), Ordering::Relaxed);
@@ -102,12 +105,13 @@ impl<C> Default for Share<C> {
 }
 
 impl<C> Share<C> {
-    /// Plays games until none of the schedule is left.
+    /// Plays games until none of the schedule is left. `clock` times the moves.
     fn play<G: Game<Config = C>>(
         game: &G,
         schedule: &[Planned],
         max_plies: usize,
         players: Vec<Box<dyn Player<G>>>,
+        clock: Arc<MoveClock>,
         next: &AtomicUsize,
         on_end: OnEnd<'_>,
     ) -> Result<Self, Failure> {
@@ -116,7 +120,7 @@ impl<C> Share<C> {
         // A snake elsewhere may keep something for each of its games.
         let is_elsewhere = players.iter().any(|player| http_snake::is_http(player.name()));
         let width = if batches && !is_elsewhere { WIDE } else { NARROW };
-        let clock: Arc<dyn Clock> = Arc::new(WallClock::default());
+        let clock: Arc<dyn Clock> = clock;
         let kept: Vec<_> = players.iter().map(|_| Arc::new(Mutex::new(times()))).collect();
         let timed = |(player, times)| Timed::new(player, Arc::clone(&clock), Arc::clone(times));
         let mut players: Vec<Box<dyn Player<G>>> =

@@ -1,10 +1,14 @@
 //! Timing of the moves of a player.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use ouro_game::Game;
 use ouro_players::{Choice, Clock, Player, Request};
+
+use crate::clock::WallClock;
 
 /// Longest recorded move in nanoseconds (one hour); longer moves count as this.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -15,6 +19,33 @@ pub(super) type Times = Histogram<u64>;
 /// An empty histogram.
 pub(super) fn times() -> Times {
     Times::new_with_bounds(1, LONGEST, 3).expect("three digits are within bounds")
+}
+
+/// The clock of the moves of one thread. It stands still while a player does work that is no part of a
+/// move.
+#[derive(Debug, Default)]
+pub(in crate::commands) struct MoveClock {
+    wall: WallClock,
+    /// Nanoseconds of that work.
+    excluded: AtomicU64,
+}
+
+impl MoveClock {
+    /// Does work that is no part of a move.
+    pub(super) fn exclude<T>(&self, work: impl FnOnce() -> T) -> T {
+        let started = self.wall.monotonic();
+        let done = work();
+        let took = self.wall.monotonic().saturating_sub(started);
+        self.excluded.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        done
+    }
+}
+
+impl Clock for MoveClock {
+    fn monotonic(&self) -> Duration {
+        let excluded = Duration::from_nanos(self.excluded.load(Ordering::Relaxed));
+        self.wall.monotonic().saturating_sub(excluded)
+    }
 }
 
 /// Times every move of a player.
@@ -72,8 +103,6 @@ impl<G: Game> Player<G> for Timed<G> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use ouro_game::tic_tac_toe::TicTacToe;
     use ouro_game::{Action, Rng};
 
@@ -113,6 +142,18 @@ mod tests {
         ) {
             choices.extend(requests.iter().map(|_| Choice { action: Action(0), probability: 1.0 }));
         }
+    }
+
+    #[test]
+    fn excluded_work_takes_no_time() {
+        let (clock, pause) = (MoveClock::default(), Duration::from_millis(5));
+        assert_eq!(clock.exclude(|| 7), 7);
+        // In this order, what passes between two looks can only widen the difference.
+        let (wall, before) = (clock.wall.monotonic(), clock.monotonic());
+        clock.exclude(|| std::thread::sleep(pause));
+        let counted = clock.monotonic() - before;
+        let passed = clock.wall.monotonic() - wall;
+        assert!(passed >= pause && counted <= passed - pause, "{counted:?} of {passed:?}");
     }
 
     #[test]

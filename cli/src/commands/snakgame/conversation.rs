@@ -2,7 +2,8 @@
 //!
 //! One thread moves the lines, and blocks where the program does. Another ends the game when the
 //! program has used up its time. A line therefore passes no thread but its own, and a program that
-//! neither reads nor writes cannot block the judge.
+//! neither reads nor writes cannot block the judge. After the game, the program has [`END_LIMIT`] to
+//! end, which is no part of its time.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ouro_game::snakgame::{Referee, Reply};
 
-use super::program::{Exit, Pipes, Program};
+use super::program::{END_LIMIT, Exit, Pipes, Program};
 
 /// A game in progress, as both threads see it.
 struct Game {
@@ -19,28 +20,48 @@ struct Game {
     limit: Duration,
     /// Time that the program took for its earlier turns.
     used: Duration,
-    /// The begin of the program's turn; `None` between turns.
+    /// The begin of the program's turn; `None` between turns and after the game.
     since: Option<Instant>,
+    /// The end of the game, once it is over without a loss.
+    over: Option<Instant>,
     /// Whether the time is up.
     is_late: bool,
 }
 
+/// What the thread that moves the lines reports.
+enum Event {
+    /// The game is over, and the program should end.
+    Over,
+    /// The program has closed its output.
+    Closed,
+}
+
 impl Game {
-    /// Time that the program has left.
+    /// Time that the program has left: for its moves, or to end after the game.
     fn left(&self) -> Duration {
+        if self.over.is_some() {
+            return self.left_to_end();
+        }
         let current = self.since.map_or(Duration::ZERO, |since| since.elapsed());
         self.limit.saturating_sub(self.used + current)
+    }
+
+    /// Time for a program that has closed its output to end.
+    fn left_to_end(&self) -> Duration {
+        self.over.map_or(END_LIMIT, |over| END_LIMIT.saturating_sub(over.elapsed()))
     }
 
     fn stop_clock(&mut self) {
         self.used += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
-    /// Ends the game if the time is up; returns whether it is.
+    /// Ends the game if the time is up; returns whether it is. A game that is over keeps its result.
     fn check_time(&mut self) -> bool {
         if !self.is_late && self.left().is_zero() {
             self.stop_clock();
-            self.referee.silence();
+            if self.over.is_none() {
+                self.referee.silence();
+            }
             self.is_late = true;
         }
         self.is_late
@@ -53,11 +74,26 @@ impl Game {
         }
         self.stop_clock();
         let reply = self.referee.line(line);
+        if matches!(reply, Reply::Over(_)) {
+            // More lines after the end give the program no more time.
+            self.over.get_or_insert_with(Instant::now);
+        }
         Some(reply).filter(|reply| !matches!(reply, Reply::Lost(_)))
+    }
+
+    /// Takes the exit status of a program that has closed its output; `None` if the program runs on.
+    fn end(&mut self, exit: Option<Exit>) {
+        let Exit { how, failed } = match exit {
+            Some(exit) => exit,
+            None if self.over.is_some() => return,
+            None => Exit { how: "its output is closed, but it runs on".to_owned(), failed: true },
+        };
+        self.referee.ended(how, failed);
     }
 }
 
-/// Plays until the program has ended or lost. Returns the referee and the time that the program took.
+/// Plays until the program has ended or lost, or runs on for [`END_LIMIT`] after the game. Returns the
+/// referee and the time that the program took for its moves.
 ///
 /// The time of a turn begins before the answer to the last one is written.
 pub(super) fn hold(
@@ -66,17 +102,21 @@ pub(super) fn hold(
     pipes: Pipes,
     limit: Duration,
 ) -> (Referee, Duration) {
-    let game = Game { referee, limit, used: Duration::ZERO, since: None, is_late: false };
+    let used = Duration::ZERO;
+    let game = Game { referee, limit, used, since: None, over: None, is_late: false };
     let game = Arc::new(Mutex::new(game));
-    let (closed, ended) = channel();
+    let (events, reports) = channel();
     let shared = Arc::clone(&game);
-    thread::spawn(move || move_lines(&shared, pipes, &closed));
+    thread::spawn(move || move_lines(&shared, pipes, &events));
     loop {
         let left = lock(&game).left();
-        match ended.recv_timeout(left) {
-            Ok(()) => {
-                let Exit { how, failed } = program.exit();
-                lock(&game).referee.ended(how, failed);
+        match reports.recv_timeout(left) {
+            // The next wait is the one for the end of the program.
+            Ok(Event::Over) => {}
+            Ok(Event::Closed) => {
+                let left = lock(&game).left_to_end();
+                let exit = program.exit(left);
+                lock(&game).end(exit);
                 break;
             }
             Err(RecvTimeoutError::Timeout) if !lock(&game).check_time() => {}
@@ -87,12 +127,15 @@ pub(super) fn hold(
     (game.referee.clone(), game.used)
 }
 
-/// Moves lines until the game is over. Reports to `closed` if the program has closed its output.
-fn move_lines(game: &Mutex<Game>, mut pipes: Pipes, closed: &Sender<()>) {
+/// Moves lines until the program has closed its output or lost. Reports the end of the game and that of
+/// the output. A loss drops the sender without a report.
+fn move_lines(game: &Mutex<Game>, mut pipes: Pipes, events: &Sender<Event>) {
     let mut text = lock(game).referee.opening();
     let mut is_last = false;
     loop {
-        lock(game).since = Some(Instant::now());
+        if !is_last {
+            lock(game).since = Some(Instant::now());
+        }
         pipes.send(&text);
         if is_last {
             pipes.close();
@@ -100,7 +143,7 @@ fn move_lines(game: &Mutex<Game>, mut pipes: Pipes, closed: &Sender<()>) {
         let Some(line) = pipes.line() else {
             lock(game).stop_clock();
             // The receiver is gone once the time is up.
-            let _ = closed.send(());
+            let _ = events.send(Event::Closed);
             return;
         };
         match lock(game).take(&line) {
@@ -108,6 +151,7 @@ fn move_lines(game: &Mutex<Game>, mut pipes: Pipes, closed: &Sender<()>) {
             Some(Reply::Over(answer)) => {
                 text = answer.map_or_else(String::new, |answer| answer + "\n");
                 is_last = true;
+                let _ = events.send(Event::Over);
             }
             Some(Reply::Lost(_)) | None => return,
         }

@@ -9,6 +9,8 @@ use clap::{Args, ValueEnum};
 use ouro_game::snakgame::{
     Board, BoardType, MAX_SIDE, MIN_SIDE, Referee, generate, generate_official, one_snake_bound,
 };
+use ouro_service::shutdown::until_signal;
+use ouro_service::{ExitStatus, Shutdown};
 use serde::Serialize;
 
 use super::conversation;
@@ -95,10 +97,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let board = board(arguments)?;
     let free = board.empty_count();
     let (rows, columns, blocked) = (board.rows(), board.columns(), board.blocked_count());
-    let referee = Referee::new(board, seed);
-    let (program, pipes) = Program::start(&arguments.command)?;
-    let limit = Duration::from_secs_f64(arguments.seconds);
-    let (referee, seconds) = conversation::hold(referee, program, pipes, limit);
+    let (referee, seconds) = play_until_signal(Referee::new(board, seed), arguments)?;
     let result = referee.result();
     let report = Report {
         rows,
@@ -121,6 +120,45 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
     printed?;
     Ok(ExitCode::from(u8::from(referee.loss().is_some())))
+}
+
+/// Plays the game until it ends, or until Ctrl-C, SIGTERM or SIGHUP ends it.
+fn play_until_signal(
+    referee: Referee,
+    arguments: &Arguments,
+) -> Result<(Referee, Duration), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let shutdown = Shutdown::new();
+    // The signals are handled before the first poll starts the program.
+    let ended = runtime.block_on(until_signal(&shutdown, play(referee, arguments, &shutdown)));
+    // The thread of an interrupted game is not waited for.
+    runtime.shutdown_background();
+    ended.map_err(Failure::unavailable)?.unwrap_or_else(|| Err(interrupted()))
+}
+
+/// Plays the game. The program does not get the signals of the terminal, so it is killed here if the game
+/// is interrupted.
+async fn play(
+    referee: Referee,
+    arguments: &Arguments,
+    shutdown: &Shutdown,
+) -> Result<(Referee, Duration), Failure> {
+    let (program, pipes) = Program::start(&arguments.command)?;
+    let group = program.group();
+    let limit = Duration::from_secs_f64(arguments.seconds);
+    let game =
+        tokio::task::spawn_blocking(move || conversation::hold(referee, program, pipes, limit));
+    tokio::select! {
+        ended = game => ended.map_err(|_| Failure::bug("the thread of the judge panicked")),
+        () = shutdown.cancelled() => {
+            group.kill();
+            Err(interrupted())
+        }
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure::ended(ExitStatus::Interrupted, "interrupted before the game was over")
 }
 
 fn board(arguments: &Arguments) -> Result<Board, Failure> {

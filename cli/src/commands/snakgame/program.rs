@@ -12,13 +12,31 @@ use ouro_game::snakgame::MAX_LINE;
 
 use crate::failure::Failure;
 
-/// Time for a program to end after it has closed its output.
-const END_LIMIT: Duration = Duration::from_secs(1);
+/// Time for a program to end after the game, or after it has closed its output.
+pub(super) const END_LIMIT: Duration = Duration::from_secs(1);
 /// Pause between two looks at a program that is about to end.
 const POLL: Duration = Duration::from_millis(5);
 
-/// A running program. Dropping it kills the program.
+/// A running program. Dropping it kills the program and the processes that it started.
 pub(super) struct Program(Child);
+
+/// The process group of a program: itself and the processes that it started, except those that left the
+/// group. Systems other than Unix have none.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    #[cfg(unix)]
+    leader: rustix::process::Pid,
+}
+
+impl Group {
+    /// Kills all processes of the group.
+    pub(super) fn kill(self) {
+        // An error means that all have ended. The number of an empty group is free, but systems hand
+        // numbers out in turn, so no other group has it so soon.
+        #[cfg(unix)]
+        let _ = rustix::process::kill_process_group(self.leader, rustix::process::Signal::KILL);
+    }
+}
 
 /// How a program ended.
 pub(super) struct Exit {
@@ -28,14 +46,19 @@ pub(super) struct Exit {
 }
 
 impl Program {
-    /// Starts the command. Its standard error is that of this process.
+    /// Starts the command in a process group of its own. Its standard error is that of this process.
+    ///
+    /// A wrapper script thereby ends with all that it started. A signal to the group of this process, such
+    /// as Ctrl-C, does not reach the program.
     pub(super) fn start(command: &[String]) -> Result<(Self, Pipes), Failure> {
         let (name, arguments) = command
             .split_first()
             .ok_or_else(|| Failure::usage("no command is given; write it after --"))?;
-        let started =
-            Command::new(name).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = started.map_err(|error| {
+        let mut process = Command::new(name);
+        process.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut process, 0);
+        let mut child = process.spawn().map_err(|error| {
             Failure::no_input(format_args!("{name}: {error}; check the path of the program"))
         })?;
         let pipes = (child.stdin.take(), child.stdout.take());
@@ -45,24 +68,33 @@ impl Program {
         Ok((Self(child), Pipes { input: Some(input), output: BufReader::new(output) }))
     }
 
-    /// The exit status of a program that has closed its output.
-    pub(super) fn exit(&mut self) -> Exit {
+    /// The processes to kill if the game is given up.
+    pub(super) fn group(&self) -> Group {
+        Group {
+            #[cfg(unix)]
+            leader: rustix::process::Pid::from_child(&self.0),
+        }
+    }
+
+    /// The exit status of a program that has closed its output; `None` if it runs on for `limit`.
+    pub(super) fn exit(&mut self, limit: Duration) -> Option<Exit> {
         let begin = Instant::now();
-        while begin.elapsed() < END_LIMIT {
+        loop {
             match self.0.try_wait() {
                 Ok(Some(status)) => {
-                    return Exit { how: status.to_string(), failed: !status.success() };
+                    return Some(Exit { how: status.to_string(), failed: !status.success() });
                 }
-                Ok(None) => thread::sleep(POLL),
-                Err(error) => return Exit { how: error.to_string(), failed: true },
+                Ok(None) if begin.elapsed() < limit => thread::sleep(POLL),
+                Ok(None) => return None,
+                Err(error) => return Some(Exit { how: error.to_string(), failed: true }),
             }
         }
-        Exit { how: "its output is closed, but it runs on".to_owned(), failed: true }
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
+        self.group().kill();
         // A program that has ended cannot be killed.
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -1,9 +1,10 @@
 //! The folder of a run: one `ouro train` at a time uses it. A new run that is refused leaves no data of a
 //! part in it; the lock file may stay.
 //!
-//! Contract: a refused start removes only what it created itself. The [`RunLock`] keeps other starts of
-//! `ouro train` out. A service in a process of its own, such as `ouro-arena`, may start in the folder at
-//! any time. Its data stays: it holds the lock of its part, or a file has content that no start writes.
+//! Contract: a refused start removes only what it created itself, which is never a link. The [`RunLock`]
+//! keeps other starts of `ouro train` out. A service in a process of its own, such as `ouro-arena`, may
+//! start in the folder at any time. Its data stays: it holds the lock of its part, or a file has content
+//! that no start writes.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -57,9 +58,10 @@ impl Part {
     }
 }
 
-/// Whether a part has data in the folder of a run.
+/// Whether a part has data in the folder of a run. A link counts even if its target is not there, because
+/// the disk with the data may not be mounted.
 pub(super) fn has_parts(folder: &Path) -> bool {
-    Part::ALL.iter().any(|part| folder.join(part.folder()).exists())
+    Part::ALL.iter().any(|part| fs::symlink_metadata(folder.join(part.folder())).is_ok())
 }
 
 /// The lock of a run's folder. The operating system releases it when the process ends.
@@ -87,15 +89,13 @@ impl RunLock {
     /// Removes the data that the parts of a new run created before one of them refused to start. This
     /// process holds the locks of the parts in `bound`.
     ///
-    /// Leaves everything if another process uses a part.
+    /// Leaves everything if another process uses a part, or if a part is a link.
     pub(super) fn discard_parts(&self, bound: &[Part]) {
         // Held until the folders are gone, so that no process starts in one of them.
         let mut locks = Vec::new();
         for part in Part::ALL {
-            if !self.folder.join(part.folder()).exists() {
-                continue;
-            }
-            if has_content(&self.folder.join(part.idle())) {
+            let Ok(found) = fs::symlink_metadata(self.folder.join(part.folder())) else { continue };
+            if found.is_symlink() || has_content(&self.folder.join(part.idle())) {
                 return;
             }
             if let Some(locked) = part.locked()
@@ -196,5 +196,21 @@ mod tests {
         lock.discard_folder();
         assert!(!lock.folder.exists(), "all is from this start");
         drop(own);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_refused_start_leaves_all_parts_if_one_is_a_link() {
+        let home = tempfile::tempdir().expect("a scratch folder");
+        let lock = with_parts(home.path());
+        let (link, disk) = (lock.folder.join("arena"), home.path().join("disk"));
+        fs::rename(&link, &disk).expect("a folder of ours");
+        for target in [Path::new("/nowhere"), disk.as_path()] {
+            std::os::unix::fs::symlink(target, &link).expect("nothing is there");
+            lock.discard_parts(&Part::ALL);
+            assert!(link.is_symlink() && disk.exists(), "{}", target.display());
+            assert!(lock.folder.join("learner").exists(), "{}", target.display());
+            fs::remove_file(&link).expect("it is a link");
+        }
     }
 }

@@ -458,4 +458,19 @@ mod tests {
         assert!(error.contains("but not its run.toml"), "{error}");
         assert!(!run.join(SETTINGS_FILE).exists());
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_refused_start_leaves_the_link_of_a_part_whose_disk_is_not_mounted() {
+        let home = tempfile::tempdir().expect("a scratch folder");
+        let run = home.path().join("run");
+        let arguments = Arguments { run: Some(run.clone()), ..Arguments::default() };
+        Plan::open(&arguments).expect("a new run").save().expect("it is writable");
+        let link = run.join("arena");
+        std::os::unix::fs::symlink("/nowhere", &link).expect("nothing is there");
+        let plan = Plan::open(&arguments).expect("it resumes");
+        let lock = RunLock::take(&run).expect("no other process is here");
+        plan.discard(&lock, &Part::ALL);
+        assert!(link.is_symlink());
+    }
 }

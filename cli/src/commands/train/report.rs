@@ -18,6 +18,7 @@ use ouro_proto::pool::PoolSnapshot;
 use ouro_rating::RatingTable;
 use ouro_rating::gate::Verdict;
 use ouro_service::Conditions;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, watch};
 
 use super::curves;
@@ -34,10 +35,12 @@ use crate::failure::Failure;
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 /// Interval between two drawings of the panel.
 const REDRAW_EVERY: Duration = Duration::from_secs(1);
+/// Longest time that the last events wait for the reader of the output.
+const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Emits the events of a run to the screen, the history and the web page.
-pub(super) struct Reporter<'a> {
-    screen: Screen<'a>,
+pub(super) struct Reporter {
+    screen: Screen,
     view: View,
     start: Start,
     resume: String,
@@ -65,10 +68,10 @@ pub(super) struct Reporter<'a> {
     last: (Instant, u64, u64),
 }
 
-impl<'a> Reporter<'a> {
+impl Reporter {
     /// Connects to the parts, which need not run yet.
     pub(super) fn new(
-        screen: Screen<'a>,
+        screen: Screen,
         plan: &Plan,
         arena: &Arena,
         learner: &Learner,
@@ -128,76 +131,90 @@ impl<'a> Reporter<'a> {
     }
 
     /// Emits the first event, with the address of the metrics.
-    pub(super) fn opening(&mut self, metrics: Option<SocketAddr>) -> Result<(), Failure> {
+    pub(super) fn opening(&mut self, metrics: Option<SocketAddr>) {
         self.start.metrics = metrics.map(|address| format!("http://{address}/metrics"));
         // The panel of a resumed run shows its pool and its ratings before the first progress event.
         let stored = self.measure(Instant::now(), self.counters.moves());
         self.view.note(&Event::Progress(stored));
-        self.emit(Event::Start(self.start.clone()))
+        self.emit(Event::Start(self.start.clone()));
     }
 
     /// Emits events until the future is dropped. Returns only if the output fails.
-    pub(super) async fn follow(&mut self) -> Result<(), Failure> {
+    pub(super) async fn follow(&mut self) -> Failure {
         let mut tick = tokio::time::interval(PROGRESS_EVERY);
         let mut redraw = tokio::time::interval(REDRAW_EVERY);
         tick.tick().await;
         loop {
             tokio::select! {
-                _ = tick.tick() => self.emit_progress()?,
+                _ = tick.tick() => self.emit_progress(),
                 _ = redraw.tick() => {
-                    self.emit_conditions()?;
+                    self.emit_conditions();
                     self.draw();
                 }
+                failure = self.screen.failed() => return failure,
                 event = self.events.recv() => match event {
-                    // These have one event together.
-                    Ok(ArenaEvent::Decided(decision)) if decision.is_overtaken() => {}
-                    Ok(ArenaEvent::Decided(decision)) => self.decided(decision)?,
-                    Ok(ArenaEvent::Overtaken(Overtaken { first, last, count, by })) => {
-                        self.emit(Event::Overtaken { first, last, count, by })?;
-                    }
-                    Ok(ArenaEvent::GateProgress { info, report }) => {
-                        let (candidate, champion) = (info.key.first, info.key.second);
-                        let gate = Match::new(candidate.to_string(), champion.to_string(), &report);
-                        self.view.note_gate(gate.clone());
-                        self.gate = Some(gate);
-                    }
-                    Ok(_) => {}
+                    Ok(event) => self.report(event),
                     // The match may have been decided in the missed events.
-                    Err(broadcast::error::RecvError::Lagged(_)) => self.gate = None,
+                    Err(RecvError::Lagged(_)) => self.gate = None,
                     // The arena ended; its task returns the reason.
-                    Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                    Err(RecvError::Closed) => std::future::pending().await,
                 },
             }
         }
     }
 
-    /// Emits the event at the start of the drain.
-    pub(super) fn draining(&mut self) -> Result<(), Failure> {
-        self.emit(Event::Draining)
+    /// Emits the event for an event of the arena, if there is one for it.
+    fn report(&mut self, event: ArenaEvent) {
+        match event {
+            // These have one event together.
+            ArenaEvent::Decided(decision) if decision.is_overtaken() => {}
+            ArenaEvent::Decided(decision) => self.decided(decision),
+            ArenaEvent::Overtaken(Overtaken { first, last, count, by }) => {
+                self.emit(Event::Overtaken { first, last, count, by });
+            }
+            ArenaEvent::GateProgress { info, report } => {
+                let (candidate, champion) = (info.key.first, info.key.second);
+                let gate = Match::new(candidate.to_string(), champion.to_string(), &report);
+                self.view.note_gate(gate.clone());
+                self.gate = Some(gate);
+            }
+            _ => {}
+        }
     }
 
-    /// Emits the last event: the ratings, the champion, and the command that resumes the run.
-    pub(super) fn closing(&mut self) -> Result<(), Failure> {
+    /// Emits the event at the start of the drain.
+    pub(super) fn draining(&mut self) {
+        self.emit(Event::Draining);
+    }
+
+    /// Emits what the arena decided during the drain, then the last event: the ratings, the champion, and
+    /// the command that resumes the run. Returns an error of the output that [`follow`](Self::follow) did
+    /// not return.
+    pub(super) async fn closing(&mut self) -> Result<(), Failure> {
+        for event in unreported(&mut self.events) {
+            self.report(event);
+        }
         let ratings = RatingTable::clone(&self.ratings.borrow());
         let champion =
             self.pool.borrow().champion.clone().map(|Checkpoint { generation, hash, .. }| {
                 let weights = weights::published(&self.weights, &self.arena, hash);
                 Champion { generation, weights }
             });
-        self.emit(Event::End(End { ratings, champion, resume: self.resume.clone() }))
+        self.emit(Event::End(End { ratings, champion, resume: self.resume.clone() }));
+        self.screen.finish(LAST_WRITES).await
     }
 
     /// Applies an event to the view, the history and the output, in this order.
-    fn emit(&mut self, event: Event) -> Result<(), Failure> {
+    fn emit(&mut self, event: Event) {
         self.view.note(&event);
         if let Some(history) = &mut self.history {
             history.note(&event);
         }
-        self.screen.print(&event)?;
-        if !matches!(event, Event::End(_)) {
+        let is_last = matches!(event, Event::End(_));
+        self.screen.print(event);
+        if !is_last {
             self.draw();
         }
-        Ok(())
     }
 
     fn draw(&self) {
@@ -209,12 +226,12 @@ impl<'a> Reporter<'a> {
     }
 
     /// Emits a progress event, with rates since the previous one.
-    fn emit_progress(&mut self) -> Result<(), Failure> {
+    fn emit_progress(&mut self) {
         let (now, moves) = (Instant::now(), self.counters.moves());
         let progress = self.measure(now, moves);
         self.last = (now, moves, progress.games);
         curves::note(&self.gauges, self.earlier + progress.seconds, &progress);
-        self.emit(Event::Progress(progress))
+        self.emit(Event::Progress(progress));
     }
 
     /// Returns the state of the run after so many moves, with rates since the last progress event. Also
@@ -253,16 +270,16 @@ impl<'a> Reporter<'a> {
     }
 
     /// Emits an event when a condition blocks the learner or the arena, and when none is left.
-    fn emit_conditions(&mut self) -> Result<(), Failure> {
+    fn emit_conditions(&mut self) {
         let learner = self.progress.get().conditions.describe();
         let arena = self.arena_conditions.borrow().describe();
         let parts: Vec<String> = [learner, arena].into_iter().flatten().collect();
         let pause_reason = (!parts.is_empty()).then(|| parts.join("; "));
         if pause_reason == self.pause_reason {
-            return Ok(());
+            return;
         }
         self.pause_reason.clone_from(&pause_reason);
-        self.emit(pause_reason.map_or(Event::Resumed, |reason| Event::Pause { reason }))
+        self.emit(pause_reason.map_or(Event::Resumed, |reason| Event::Pause { reason }));
     }
 
     /// Checkpoints in the pool. The pool shows a promotion before the decision is reported.
@@ -271,7 +288,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Emits the event of a decision, and clears the gate match.
-    fn decided(&mut self, decision: store::Decision) -> Result<(), Failure> {
+    fn decided(&mut self, decision: store::Decision) {
         self.gate = None;
         let generation = decision.generation;
         let (champion, report) = match decision.outcome {
@@ -288,6 +305,40 @@ impl<'a> Reporter<'a> {
             pool: self.pool_size(),
             explanation: decision.explanation,
         };
-        self.emit(if promoted { Event::Promotion(event) } else { Event::Rejection(event) })
+        self.emit(if promoted { Event::Promotion(event) } else { Event::Rejection(event) });
+    }
+}
+
+/// Takes the events that wait. The channel has lost the oldest ones if they were too many.
+fn unreported(events: &mut broadcast::Receiver<ArenaEvent>) -> Vec<ArenaEvent> {
+    let mut left = Vec::new();
+    loop {
+        match events.try_recv() {
+            Ok(event) => left.push(event),
+            Err(TryRecvError::Lagged(_)) => {}
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return left,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_of_the_drain_wait_for_the_end_even_if_older_events_are_lost() {
+        let (arena, mut events) = broadcast::channel(2);
+        let decided = |generation| {
+            let outcome = Outcome::Dropped { reason: "too old".to_owned(), overtaken_by: None };
+            let (decided_at, explanation) = (0.0, String::new());
+            let generation = Generation(generation);
+            ArenaEvent::Decided(store::Decision { generation, decided_at, explanation, outcome })
+        };
+        for generation in 1..=3 {
+            arena.send(decided(generation)).expect("it has a receiver");
+        }
+        drop(arena);
+        assert_eq!(unreported(&mut events), [decided(2), decided(3)]);
+        assert!(unreported(&mut events).is_empty());
     }
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use super::arguments::Arguments;
 
 /// Returns the command, with the program name of this start. It repeats the flags of this start,
-/// except the time limit. Preset, settings and seed are stored in the folder.
+/// except the time limit. Preset, settings and seed are stored in the folder. A URL with a password is
+/// replaced by the variable of its flag, because the command is printed and kept in the folder.
 pub(super) fn command(arguments: &Arguments, folder: &Path) -> String {
     // A path need not be UTF-8, so `args` could panic. The command is text and shows such a path lossily.
     let program = std::env::args_os().next().filter(|program| !program.is_empty());
@@ -22,17 +23,17 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     let Arguments { access, traces, .. } = arguments;
     given("device", device.device.map(|it| it.name().to_owned()));
     given("threads", actor.threads.map(|it| it.to_string()));
-    given("name", actor.name.clone());
+    given("name", actor.name.as_ref().map(quoted));
     given("cache", actor.cache.as_ref().map(|it| quoted(it.display())));
-    given("arena", addresses.arena.as_ref().map(ToString::to_string));
-    given("learner", addresses.learner.as_ref().map(ToString::to_string));
-    given("web", web.web.map(String::from));
-    given("metrics", metrics.metrics.map(String::from));
-    given("store", store.store.as_ref().map(quoted));
-    given("store-name", store.store_name.clone());
-    given("otlp", traces.otlp.clone());
+    given("arena", addresses.arena.as_ref().map(quoted));
+    given("learner", addresses.learner.as_ref().map(quoted));
+    given("web", web.web.map(|it| quoted(String::from(it))));
+    given("metrics", metrics.metrics.map(|it| quoted(String::from(it))));
+    given("store", store.store.as_ref().map(|url| url_or_variable(url, "OURO_STORE")));
+    given("store-name", store.store_name.as_ref().map(quoted));
+    given("otlp", traces.otlp.as_ref().map(|url| url_or_variable(url, "OURO_OTLP")));
     given("trace-games", traces.trace_games.map(|games| games.to_string()));
-    given("weights", weights.weights.as_ref().map(quoted));
+    given("weights", weights.weights.as_ref().map(|url| url_or_variable(url, "OURO_WEIGHTS")));
     for (flag, file) in [
         ("store-password-file", &store.store_password_file),
         ("store-ca", &store.store_ca),
@@ -58,12 +59,23 @@ fn of(program: &str, arguments: &Arguments, folder: &Path) -> String {
     words.join(" ")
 }
 
-/// Quotes a word for a shell if it contains white space.
+/// The URL of a flag, or the variable of the flag if the URL has a password.
+fn url_or_variable(url: &str, variable: &str) -> String {
+    let address = url.split_once("://").map_or(url, |(_, address)| address);
+    match address.rsplit_once('@') {
+        Some((login, _)) if login.contains(':') => format!("\"${variable}\""),
+        _ => quoted(url),
+    }
+}
+
+/// Quotes a word for a shell, unless each of its characters stands for itself in every shell.
 fn quoted(word: impl Display) -> String {
     let word = word.to_string();
-    match word.contains(char::is_whitespace) {
-        true => format!("\"{word}\""),
-        false => word,
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || "_./:=,@%+-".contains(one);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word,
+        // A quote ends the quotation, follows escaped, and the quotation starts again.
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 
@@ -93,11 +105,35 @@ mod tests {
                      --metrics 127.0.0.1:3";
         assert_eq!(
             resume("ouro", flags, "my runs/1"),
-            format!("ouro train --run \"my runs/1\" {flags}")
+            format!("ouro train --run 'my runs/1' {flags}")
         );
         assert_eq!(
             resume("ouro", "--deterministic --generations 3 --web 0.0.0.0:80", "r"),
             "ouro train --run r --web 0.0.0.0:80 --generations 6 --deterministic"
         );
+        for (folder, shown) in
+            [("a&b", "'a&b'"), ("$HOME", "'$HOME'"), ("it's", r"'it'\''s'"), ("~", "'~'")]
+        {
+            assert_eq!(resume("ouro", "", folder), format!("ouro train --run {shown}"));
+        }
+    }
+
+    #[test]
+    fn a_password_in_a_url_is_not_part_of_the_command() {
+        let resume = |line: &str| {
+            let words = std::iter::once("ouro").chain(line.split_whitespace());
+            of("ouro", &Line::parse_from(words).arguments, Path::new("r"))
+        };
+        for (flags, shown) in [
+            ("--store redis://u:secret@h", "--store \"$OURO_STORE\""),
+            ("--store rediss://:secret@h:1/0", "--store \"$OURO_STORE\""),
+            ("--store redis://u@h:6379/0", "--store redis://u@h:6379/0"),
+            ("--otlp http://u:secret@h:4317", "--otlp \"$OURO_OTLP\""),
+            ("--weights s3://b/p", "--weights s3://b/p"),
+        ] {
+            let command = resume(flags);
+            assert!(!command.contains("secret"), "{command}");
+            assert_eq!(command, format!("ouro train --run r {shown}"));
+        }
     }
 }
