@@ -5,17 +5,18 @@
 #   deploy/certificates.sh NAME ROLE [HOST...]         one certificate
 #
 # A certificate names its holder, ouro://ROLE/NAME. With hosts, which are names or IP addresses, it is also one
-# of a service. Repeated, the script renews certificates and keeps the authority. Running processes use a renewed
-# certificate from their next connection on.
+# of a service. Repeated, the script renews certificates and keeps the authority; without arguments it also keeps
+# the hosts of the services. Running processes use a renewed certificate from their next connection on.
 #
 # Each holder has a folder with tls.crt, tls.key and ca.crt, as the Secrets of cert-manager. Keep ca.key in a safe
-# place: who has it can make any certificate.
+# place: who has it can make any certificate. Put it back to renew certificates.
 #
-#   OURO_CERTIFICATES         folder of the certificates (deploy/secrets/tls)
+#   OURO_CERTIFICATES         folder of the certificates (tls in the folder of the secrets)
 #   OURO_CERTIFICATE_DAYS     validity in days (90)
 set -euo pipefail
-here="$(dirname "$(realpath "$0")")"
-folder="${OURO_CERTIFICATES:-${OURO_SECRETS:-$here/secrets}/tls}"
+deploy="$(dirname "$(realpath "$0")")"
+. "$deploy/secrets-folder.sh"
+folder="${OURO_CERTIFICATES:-$secrets/tls}"
 days="${OURO_CERTIFICATE_DAYS:-90}"
 
 fail() {
@@ -27,6 +28,7 @@ command -v openssl >/dev/null || fail "openssl is missing; install it" 69
 # The folder keeps other users of this machine out. The files of holders are readable, because containers mount
 # them and do not run as the user of this script.
 (umask 077 && mkdir -p "$folder") || fail "cannot create $folder" 73
+chmod 700 "$folder" || fail "cannot close $folder to other users" 73
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
@@ -34,7 +36,10 @@ trap 'rm -rf "$scratch"' EXIT
 make_key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2>"$scratch/errors" \
     || fail "no key: $(<"$scratch/errors")" 70; }
 
-if [ ! -s "$folder/ca.key" ] || [ ! -s "$folder/ca.crt" ]; then
+if [ -s "$folder/ca.crt" ] && [ ! -s "$folder/ca.key" ]; then
+    fail "$folder/ca.key is missing; put it back, or remove ca.crt for a new authority" 66
+fi
+if [ ! -s "$folder/ca.crt" ]; then
     (umask 077 && make_key "$scratch/ca.key")
     printf '[req]\nprompt = no\ndistinguished_name = name\nx509_extensions = authority\n[name]\nCN = Ouro %s\n%s\n' \
         "$(od -An -v -N 4 -t x1 /dev/urandom | tr -d ' ')" \
@@ -79,11 +84,24 @@ issue() {
     echo "$folder/$name: ouro://$role/$name, valid for $days days"
 }
 
+# Prints the hosts that the certificate of holder $1 has, and those that follow.
+hosts() {
+    local certificate="$folder/$1/tls.crt"
+    shift
+    {
+        printf '%s\n' "$@"
+        [ ! -s "$certificate" ] || openssl x509 -in "$certificate" -noout -ext subjectAltName \
+            | grep -oE '(DNS|IP Address):[^, ]+' | sed 's/^[^:]*://'
+    } | awk '!seen[$0]++'
+}
+
 case $# in
     0)
         # The arena asks the learner for its figures, as a reader does.
-        issue arena reader arena localhost 127.0.0.1
-        issue learner learner learner localhost 127.0.0.1
+        mapfile -t arena < <(hosts arena arena localhost 127.0.0.1)
+        mapfile -t learner < <(hosts learner learner localhost 127.0.0.1)
+        issue arena reader "${arena[@]}"
+        issue learner learner "${learner[@]}"
         issue actors actor
         issue worker worker
         issue reader reader

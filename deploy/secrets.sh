@@ -6,12 +6,14 @@
 #   deploy/secrets.sh [--renew]
 #
 # --renew makes other passwords and tokens. They take effect with the next start of the services. The
-# tokens before stay valid until `ouro token revoke NAME --keep-newest`.
+# tokens before stay valid until `ouro token revoke NAME --keep-newest`. The password of Grafana stays, because
+# Grafana reads it at its first start only.
 #
-#   OURO_SECRETS    folder of the secrets (deploy/secrets)
+#   OURO_SECRETS    folder of the secrets (that of .env, or deploy/secrets)
 set -euo pipefail
-here="$(dirname "$(realpath "$0")")"
-folder="${OURO_SECRETS:-$here/secrets}"
+deploy="$(dirname "$(realpath "$0")")"
+. "$deploy/secrets-folder.sh"
+folder="$secrets"
 
 fail() {
     echo "secrets.sh: $1" >&2
@@ -37,10 +39,11 @@ replace() {
 }
 
 # Passwords, and the users of Redis with the hashes of theirs.
-users="$(sed '/^#/d' "$here/redis/users.acl")"
+users="$(sed '/^#/d' "$deploy/redis/users.acl")"
 for entry in arena:redis-password worker:redis-worker-password keda:redis-keda-password :grafana-password; do
     name="${entry#*:}"
-    if [ ! -s "$folder/$name" ] || [ "${1-}" = --renew ]; then
+    if [ ! -s "$folder/$name" ] || [ "${1-}:$name" = --renew:redis-password ] \
+        || [ "${1-}:$name" = --renew:redis-worker-password ] || [ "${1-}:$name" = --renew:redis-keda-password ]; then
         od -An -v -N 32 -t x1 /dev/urandom | tr -d ' \n' | replace "$name"
     fi
     # The store ignores white space at the end of the file, and so does the hash.

@@ -3,23 +3,31 @@
 # deploy/secrets.sh makes their content, once, in a folder outside of git.
 #
 #   deploy/k8s/secrets.sh | kubectl apply --server-side -f -
+#   deploy/k8s/secrets.sh --only ouro-tokens | kubectl apply --server-side -f -
 #
 # Repeated, the command changes what differs in the cluster. --renew first makes other passwords and tokens,
-# as in deploy/secrets.sh.
+# as in deploy/secrets.sh. --only NAME prints a single Secret.
 #
-#   OURO_SECRETS      folder of the secrets (deploy/secrets)
+#   OURO_SECRETS      folder of the secrets (that of deploy/.env, or deploy/secrets)
 #   OURO_NAMESPACE    namespace of the run (ouro)
 #   OURO_KUBECTL      kubectl
 set -euo pipefail
-here="$(dirname "$(realpath "$0")")"
-folder="${OURO_SECRETS:-$here/../secrets}"
+deploy="$(dirname "$(dirname "$(realpath "$0")")")"
+. "$deploy/secrets-folder.sh"
+folder="$secrets"
+only=
+if [ "${1-}" = --only ]; then
+    only="${2:?--only needs the name of a Secret}"
+    shift 2
+fi
 
-"$here/../secrets.sh" "$@" >&2
+"$deploy/secrets.sh" "$@" >&2
 
 # Prints Secret $1 with the other arguments.
 secret() {
     local name="$1"
     shift
+    [ "${only:-$name}" = "$name" ] || return 0
     echo ---
     "${OURO_KUBECTL:-kubectl}" create secret generic "$name" --namespace "${OURO_NAMESPACE:-ouro}" \
         --dry-run=client --output yaml "$@"

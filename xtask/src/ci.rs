@@ -2,10 +2,10 @@
 
 use std::process::Stdio;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::shell::{self, cargo, say};
-use crate::{budget, layers, mistakes, protos};
+use crate::{budget, flaky, layers, mistakes, protos};
 
 /// Whether `ci` runs the tests, or the caller has just run them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,12 @@ pub(crate) fn run(tests: Tests) -> Result<()> {
         shell::run(command)
     })?;
     if tests == Tests::Run {
-        step("tests", || shell::run(cargo(&["test", "--workspace"])))?;
+        step("tests", || {
+            let log = shell::run_and_read(cargo(&["test", "--workspace"]))?;
+            let ignored = flaky::totals(&log).ignored;
+            ensure!(ignored == 0, "{ignored} tests are ignored; run them, or remove them");
+            Ok(())
+        })?;
     }
     step("planted mistakes", mistakes::run)?;
     say("ci: all steps passed");
