@@ -79,7 +79,7 @@ fn check_certificate(text: &str) {
         _ => None,
     };
     let certificate = PeerCertificate { identities, expires: u64::MAX, authorities: None };
-    let peer = PeerInfo { certificate: Some(Arc::new(certificate)) };
+    let peer = PeerInfo { certificate: Some(Arc::new(certificate)), ..PeerInfo::default() };
     let accepts = Accepts { certificates: true, limits: LIMITS, ..Accepts::default() };
     let guard = Guard::new(accepts).expect("it reads no file");
     for role in Role::ALL {

@@ -190,7 +190,8 @@ pub enum ValueScale {
         /// Value that becomes 1.
         high: f32,
     },
-    /// From the least and the greatest mean value in this tree so far. Schrittwieser et al. 2020
+    /// From the least and the greatest mean value seen since the tree was started, those of nodes that
+    /// were dropped since included. Schrittwieser et al. 2020
     /// (MuZero), appendix B. MuZero maps to 0 to 1; the range here is twice as wide, so its
     /// exploration constants double. An unvisited action counts as no better than the best value
     /// seen.

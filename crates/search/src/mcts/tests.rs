@@ -1,7 +1,7 @@
 //! What cannot be seen from outside: the sums at edges after leaves in flight came back.
 
 use ouro_game::connect_four::{self, ConnectFour, State};
-use ouro_game::{Action, Game, Rng};
+use ouro_game::{Game, Rng};
 
 use super::config::SearchConfig;
 use super::config::{Objective, ValueScale};
@@ -58,46 +58,6 @@ fn edges_that_are_proven_while_leaves_are_in_flight_hold_the_proven_value() {
     };
     let found: u32 = (0..10).map(count).sum();
     assert!(found > 100, "{found}");
-}
-
-/// Expects 100 at the start and after the first move, 1 later.
-#[derive(Debug)]
-struct LessEachTime;
-
-impl Evaluator<ConnectFour> for LessEachTime {
-    fn evaluate(
-        &mut self,
-        game: &ConnectFour,
-        leaves: &mut [Leaf<ConnectFour>],
-        out: &mut Estimates,
-    ) {
-        for leaf in leaves {
-            out.push_uniform().fill(if game.elapsed(&leaf.state) < 2 { 100.0 } else { 1.0 });
-        }
-    }
-}
-
-#[test]
-fn the_running_scale_of_a_kept_tree_has_the_values_of_that_tree() {
-    let game = ConnectFour::new(connect_four::Config::default()).expect("a board");
-    let start = game.initial(&mut Rng::new(0, "test"));
-    let config = SearchConfig {
-        simulations: 300,
-        objective: Objective::Returns,
-        value_scale: ValueScale::Running,
-        ..SearchConfig::default()
-    };
-    let mut search = searched(&game, &start, &config, &mut LessEachTime);
-    let (_, high) = search.tree.scaling.seen();
-    assert!(high > 10.0, "{high}");
-    let mut state = start;
-    for column in [3, 4] {
-        let joint = [Action(column); 2];
-        game.step(&mut state, &joint).expect("a move");
-        search.advance(&game, &joint, &state);
-    }
-    assert!(search.tree.size() > 1, "the tree is kept");
-    assert_eq!(search.tree.scaling.seen(), (1.0, 1.0));
 }
 
 /// Expects 5 after an even number of moves, 6 after an odd one.

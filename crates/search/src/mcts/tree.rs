@@ -183,11 +183,6 @@ impl<G: Game> Tree<G> {
     pub(super) fn keep(&mut self, node: u32) {
         self.release_paths();
         self.store.keep_subtree(node);
-        if self.scaling.follows() {
-            self.scaling.reset();
-            let visited = self.store.edges.iter().filter(|edge| edge.completed() > 0);
-            visited.for_each(|edge| self.scaling.see(edge.mean() as f32));
-        }
     }
 
     /// Size of the tree in nodes of at most [`ENTRIES_PER_NODE`] entries.
