@@ -1,8 +1,8 @@
 //! A player whose first plies are random.
 //!
 //! The random moves draw from the generator of each seat, so all games of one seed have the same
-//! opening, whatever the seating. Surely fatal actions are left out: an opening that decides a game
-//! decides all games of its cluster, whoever plays them.
+//! opening, whatever the seating. Surely fatal actions are left out. Otherwise an opening could decide
+//! all games of its cluster before a player has chosen.
 
 use ouro_game::{Action, ActionMask, Game, Rng};
 use ouro_players::{Choice, Player, Request};

@@ -7,7 +7,6 @@
 
 mod backup;
 mod copy;
-mod disk;
 mod embedded;
 mod error;
 mod interface;

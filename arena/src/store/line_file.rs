@@ -143,7 +143,7 @@ impl<F: SegmentFile> LineFile<F> {
         let start = ends.len().checked_sub(2).map_or(0, |before| ends[before]);
         let mut opened = Self { file, path: path.clone(), ends, has_tail: false };
         // The process before may have died between a write and its sync, or after a failed sync. What was
-        // visited must be on the disk before anyone learns of it.
+        // visited must be durable before it is served.
         opened
             .write(start, &content[start as usize..end as usize])
             .and_then(|()| disk.sync())

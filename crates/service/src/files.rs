@@ -40,6 +40,12 @@ pub fn copy_file(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
+/// Makes the file names in a folder durable. Windows cannot open folders, so there the function does
+/// nothing.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
 /// Whether an operation succeeded. A file that is not there any more is no error: a running process
 /// may have removed it.
 pub fn unless_gone(result: io::Result<u64>) -> io::Result<bool> {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ouro_net::{ContentHash, Generation, Weights, WeightsError};
+use ouro_service::files::sync_folder;
 use serde::{Deserialize, Serialize};
 
 use super::error::{TrainingStateError, VERSION};
@@ -164,13 +165,9 @@ pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), TrainingStat
     file.sync_all().map_err(at(path))
 }
 
-/// Makes a directory's entries durable. Windows cannot open directories, so the rename alone must
-/// suffice there.
+/// Makes a folder's entries durable.
 pub(super) fn sync_directory(path: &Path) -> Result<(), TrainingStateError> {
-    if cfg!(unix) {
-        File::open(path).and_then(|directory| directory.sync_all()).map_err(at(path))?;
-    }
-    Ok(())
+    sync_folder(path).map_err(at(path))
 }
 
 pub(super) fn remove_if_there(path: &Path) -> Result<(), TrainingStateError> {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use ouro_net::{ContentHash, RunId};
 use ouro_replay::disk::is_exhausted;
+use ouro_service::files::sync_folder;
 
 use super::{WeightsError, WeightsStore, hash_in, name_of};
-use crate::store::disk::sync_folder;
 
 /// Extension of files that are being written.
 const PARTIAL: &str = "partial";

@@ -1,8 +1,8 @@
 //! The display of a run: a live panel on a terminal, one line of JSON per event elsewhere.
 //!
-//! A thread of its own writes to standard output, because a reader that takes nothing blocks a write for
-//! as long as it likes. The run itself trains and ends in the meantime. While many events wait for the
-//! reader, progress is left out. All other events wait, until the [end](Screen::finish).
+//! A thread of its own writes to standard output, because a write blocks while the reader takes nothing.
+//! The run itself trains and ends in the meantime. While many events are not written yet, progress is left
+//! out. All other events are kept until the [end](Screen::finish).
 
 mod printer;
 

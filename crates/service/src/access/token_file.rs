@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::includes;
 use super::role::Role;
 use super::token::{Token, TokenError, check_name, is_hex};
-use crate::files::read_regular;
+use crate::files::{read_regular, sync_folder};
 
 /// Largest tokens file, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -181,7 +181,8 @@ impl TokenFile {
             file.sync_all()?;
             fs::rename(&new, path)?;
             // A token that was revoked must not be valid again after a loss of power.
-            sync_parent(path)
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            sync_folder(parent.unwrap_or(Path::new(".")))
         };
         replace().map_err(|source| io_error("write", path, source))
     }
@@ -303,19 +304,6 @@ fn keep_access(file: &fs::File, path: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn keep_access(_: &fs::File, _: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-/// Makes a new name in the folder of `path` durable.
-#[cfg(unix)]
-fn sync_parent(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-// Windows has no handle of a folder that could be synced.
-#[cfg(not(unix))]
-fn sync_parent(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
