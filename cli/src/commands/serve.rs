@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 mod arrival_clock;
+mod host_delay;
 mod players;
 mod refusal;
 mod routes;
@@ -64,7 +65,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "/PATH", default_value = "/", value_parser = path)]
     path: String,
     /// Milliseconds of a move's time for transmission and the host, if the player has no limit of its own.
-    /// The search gets at least a quarter of the time.
+    /// A game whose host reports longer delays gets more. The search gets at least a quarter of the time.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = whole::<u32>(0..=5_000))]
     margin: u32,
     /// Most searches at once, and most players kept from move to move. A further search is refused. A

@@ -41,6 +41,23 @@ struct ListedPlayer {
     trained: Config,
 }
 
+/// The time of a search that the server chooses, as a player has no limit of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SearchTime {
+    /// The time with the margin of the server.
+    pub(super) usual: Duration,
+    /// The time that a search gets whatever the delay.
+    least: Duration,
+    margin: Duration,
+}
+
+impl SearchTime {
+    /// The time if the part of a reply outside the search takes `delay`.
+    pub(super) fn with_delay(self, delay: Duration) -> Duration {
+        self.usual.saturating_sub(delay.saturating_sub(self.margin)).max(self.least)
+    }
+}
+
 /// A player that was built for a game.
 pub(super) struct Chosen {
     /// Index of the player in the list.
@@ -51,6 +68,8 @@ pub(super) struct Chosen {
     pub(super) ids: Vec<String>,
     /// What a draw is worth to the player.
     pub(super) draw: f32,
+    /// `None` for a player that has its own limit, or none.
+    pub(super) time: Option<SearchTime>,
     pub(super) clock: Arc<ArrivalClock>,
     pub(super) player: Box<dyn SnakePlayer>,
 }
@@ -81,7 +100,7 @@ impl PlayerList {
             )));
         };
         let player = ListedPlayer { name: name.to_owned(), engines, trained };
-        let name = with_limit(name, self.time(None)).map_err(Failure::usage)?;
+        let name = with_limit(name, self.time(None).usual).map_err(Failure::usage)?;
         let (config, rng) = (player.trained.clone(), Rng::new(0, "check"));
         player.build(&name, config, &Arc::default(), rng).map_err(Failure::usage)?;
         self.players.push(player);
@@ -108,8 +127,9 @@ impl PlayerList {
             if kept == Some(index) {
                 return Ok(None);
             }
-            let name = with_limit(&listed.name, time).map_err(|error| error.to_string());
+            let name = with_limit(&listed.name, time.usual).map_err(|error| error.to_string());
             let name = name.map_err(SessionError::NoPlayer)?;
+            let time = (name != listed.name).then_some(time);
             let mut ids = setup.ids.clone();
             ids.extend((ids.len()..seats.into()).map(|seat| unused(seat, &setup.ids)));
             let (draw, clock) = (listed.trained.draw, Arc::default());
@@ -119,7 +139,9 @@ impl PlayerList {
                 start.hazards.clear();
             }
             match listed.build(&name, config, &clock, generator(state)) {
-                Ok(player) => return Ok(Some(Chosen { index, name, ids, draw, clock, player })),
+                Ok(player) => {
+                    return Ok(Some(Chosen { index, name, ids, draw, time, clock, player }));
+                }
                 Err(error) => {
                     let (game, turn) = (&state.game.id, state.turn);
                     tracing::info!(game, turn, player = name, reason = error, "player skipped");
@@ -132,9 +154,10 @@ impl PlayerList {
 
     /// Time limit of a player without its own: the [allowed] time less the margin, at least a quarter of
     /// the allowed time and at least 1 ms.
-    pub(super) fn time(&self, timeout_ms: Option<u32>) -> Duration {
-        let allowed = allowed(timeout_ms);
-        allowed.saturating_sub(self.margin).max(allowed / 4).max(Duration::from_millis(1))
+    pub(super) fn time(&self, timeout_ms: Option<u32>) -> SearchTime {
+        let (allowed, margin) = (allowed(timeout_ms), self.margin);
+        let least = (allowed / 4).max(Duration::from_millis(1));
+        SearchTime { usual: allowed.saturating_sub(margin).max(least), least, margin }
     }
 }
 

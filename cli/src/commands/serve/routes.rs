@@ -222,7 +222,7 @@ async fn choose(State(server): State<Server>, request: Request) -> Response {
         let action = server.search(state, SessionUse::Continue, arrival, move |session, state| {
             let action = session.choose(state, arrival)?;
             let took = arrival.elapsed();
-            session.slowest = session.slowest.max(took);
+            session.add_reply(state.turn, took);
             shared.check_time(state, took);
             Ok(action)
         });
@@ -238,10 +238,12 @@ async fn end(State(server): State<Server>, request: Request) -> Response {
         // The session may have been dropped, and a search may still run.
         let known = session.as_ref().and_then(|session| session.try_lock().ok());
         let slowest_ms = known.as_ref().map(|known| milliseconds(known.slowest));
+        let delay_ms = known.as_ref().and_then(|known| known.delay.longest()).map(milliseconds);
         let started_alone = known.as_ref().is_some_and(|known| known.started_alone());
         drop(known);
         let ending = ending(&state, started_alone);
-        tracing::info!(game = state.game.id, turn = state.turn, ending, slowest_ms, "game ended");
+        let (game, turn) = (&state.game.id, state.turn);
+        tracing::info!(game, turn, ending, slowest_ms, delay_ms, "game ended");
         drop_aside(session).await;
         Ok(StatusCode::OK.into_response())
     };

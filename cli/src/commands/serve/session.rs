@@ -8,7 +8,8 @@ use ouro_game::battlesnake::{Config, Point, Small};
 use ouro_game::{Action, ConfigError, Game, Rng};
 use ouro_players::{Player, Request};
 
-use super::players::{Chosen, PlayerList};
+use super::host_delay::HostDelay;
+use super::players::{Chosen, PlayerList, allowed};
 
 /// A player for any class of board.
 pub(super) trait SnakePlayer: Send {
@@ -90,6 +91,9 @@ pub(super) struct Session {
     turn: i64,
     /// Whether a request was of the first turn.
     knows_start: bool,
+    /// Limit of the last search, if the server chose it.
+    limit: Option<Duration>,
+    pub(super) delay: HostDelay,
     /// Longest time of a reply.
     pub(super) slowest: Duration,
 }
@@ -141,7 +145,8 @@ impl Session {
         Ok(false)
     }
 
-    /// The move of the requested snake. Its time counts from `arrival`.
+    /// The move of the requested snake. Its time counts from `arrival`, and is shorter if the host reports
+    /// delays beyond the margin.
     pub(super) fn choose(
         &mut self,
         state: &GameState,
@@ -152,11 +157,21 @@ impl Session {
         }
         // A player whose search panics is not used again.
         let (table, mut chosen) = self.chosen.take().ok_or(SessionError::NoAction)?;
-        let Setup { config, you, .. } = state.setup_for(&chosen.ids)?;
-        chosen.clock.start_at(arrival);
+        let Setup { config, you, timeout_ms, .. } = state.setup_for(&chosen.ids)?;
+        self.delay.add_latency(state.turn, latency(state), allowed(timeout_ms));
+        self.limit = chosen.time.map(|time| time.with_delay(self.delay.expected()));
+        let shorter = chosen.time.zip(self.limit).map(|(time, limit)| time.usual - limit);
+        let start = arrival.checked_sub(shorter.unwrap_or_default()).unwrap_or(arrival);
+        chosen.clock.start_at(start);
         let action = chosen.player.choose(Config { draw: chosen.draw, ..config }, you);
         self.chosen = Some((table, chosen));
         action
+    }
+
+    /// Adds a reply to a request of `turn` after the time `took`.
+    pub(super) fn add_reply(&mut self, turn: i64, took: Duration) {
+        self.slowest = self.slowest.max(took);
+        self.delay.add_reply(turn, self.limit.map_or(took, |limit| took.min(limit)));
     }
 
     /// Whether the snake is known to have been alone from the first turn on.
@@ -181,6 +196,16 @@ impl Session {
 pub(super) fn is_last(state: &GameState) -> bool {
     let is_only = state.board.snakes.len() == 1 && state.seat().is_some();
     is_only && state.game.ruleset.name != "solo"
+}
+
+/// The latency of the snake's previous reply that a request reports; 0 if it has none.
+///
+/// The official command line writes 0 at `you`, and the measured latency in the list of snakes.
+fn latency(state: &GameState) -> Duration {
+    let listed = state.seat().map(|seat| &state.board.snakes[seat].latency);
+    let texts = listed.into_iter().chain([&state.you.latency]);
+    let ms = texts.filter_map(|text| text.parse::<u32>().ok()).max();
+    Duration::from_millis(ms.unwrap_or_default().into())
 }
 
 /// Why a request gets no move.

@@ -91,6 +91,6 @@ fn a_move_takes_what_the_game_allows_less_the_margin() {
     for (allowed, time) in
         [(None, 400), (Some(500), 400), (Some(120), 30), (Some(1), 1), (Some(u32::MAX), 4_900)]
     {
-        assert_eq!(players.time(allowed), Duration::from_millis(time), "{allowed:?}");
+        assert_eq!(players.time(allowed).usual, Duration::from_millis(time), "{allowed:?}");
     }
 }

@@ -119,3 +119,29 @@ fn the_time_of_a_move_counts_from_the_arrival_of_its_request() {
         assert!(started.elapsed() < Duration::from_secs(10), "the time was over");
     }
 }
+
+#[test]
+fn a_search_is_shorter_if_the_host_reports_delays_beyond_the_margin() {
+    let ms = Duration::from_millis;
+    for (name, expected) in [
+        // Of 100 ms, the margin takes 10. A delay of 30 and 20 in reserve take 50.
+        ("minimax", [Some(ms(90)), Some(ms(90)), Some(ms(50))]),
+        ("minimax{ms=90}", [None; 3]),
+    ] {
+        let players = PlayerList::new(&[name.to_owned()], ms(10)).expect("a known player");
+        let mut session = Session::default();
+        let mut state = request(&Config { snakes: 2, ..Config::default() }, 0);
+        state.game.timeout = 100;
+        let mut limits = Vec::new();
+        for turn in 0..3 {
+            state.turn = turn;
+            // The official command line reports the latency here alone.
+            state.board.snakes[0].latency = if turn > 0 { "90" } else { "0" }.to_owned();
+            prepare(&mut session, &players, &state);
+            session.choose(&state, Instant::now()).expect("a move");
+            session.add_reply(turn, ms(60));
+            limits.push(session.limit);
+        }
+        assert_eq!(limits, expected, "{name}");
+    }
+}
