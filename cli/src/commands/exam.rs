@@ -1,4 +1,4 @@
-//! `ouro exam`: compares a player with perfect play.
+//! `ouro exam`: compares players with perfect play.
 
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -19,11 +19,11 @@ use crate::clock::WallClock;
 use crate::failure::{Failure, answer};
 use crate::output::Output;
 
-/// Compare a player with perfect play: tic-tac-toe in all lines, Connect Four with the solver.
+/// Compare players with perfect play: tic-tac-toe in all lines, Connect Four with the solver.
 ///
-/// In tic-tac-toe the player plays from both seats against every possible reply. In Connect Four
-/// it chooses in positions of random games, and the solver checks how often it keeps the result: a
-/// win stays a win, a draw stays a draw.
+/// In tic-tac-toe a player plays from both seats against every possible reply. In Connect Four
+/// it chooses in positions of random games, the same for all players, and the solver checks how often it
+/// keeps the result: a win stays a win, a draw stays a draw. With --json, each player has a line.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ouro exam 'net{weights=runs/tictactoe/arena/weights/HASH.safetensors,argmax}'
@@ -31,8 +31,9 @@ use crate::output::Output;
 
 The exit code is 1 if a line of tic-tac-toe is lost.")]
 pub(crate) struct Arguments {
-    /// The player, by name (docs/players.md).
-    player: String,
+    /// The players, by name (docs/players.md).
+    #[arg(required = true)]
+    players: Vec<String>,
     /// A name from `ouro games`, or a configuration as JSON. The default is the game that the
     /// weights were trained for.
     #[arg(long, value_parser = game_argument::parse)]
@@ -56,30 +57,39 @@ enum Report {
     Agreement { player: String, seed: u64, first: u32, agreement: Agreement },
 }
 
-/// Examines the player.
+/// Examines the players.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let Arguments { player, positions, first, seed, .. } = arguments;
-    let names = std::slice::from_ref(player);
-    let (game, engines) = entrants::load(names, arguments.game.clone())?;
-    let (player, seed, first) = (player.clone(), *seed, *first);
-    let report = match game {
+    let Arguments { players, positions, first, seed, .. } = arguments;
+    let (game, engines) = entrants::load(players, arguments.game.clone())?;
+    let (seed, first) = (*seed, *first);
+    let reports: Vec<Report> = match game {
         GameConfig::TicTacToe(config) => {
             let game = TicTacToe::new(config).map_err(Failure::usage)?;
-            let mut examined = build(&game, &player, &engines)?;
-            let lines = exam::every_line(&game, &mut *examined, seed).map_err(Failure::usage)?;
-            Report::Lines { player, seed, lines }
+            let examine = |(mut examined, player): (Box<dyn Player<_>>, &String)| {
+                let lines =
+                    exam::every_line(&game, &mut *examined, seed).map_err(Failure::usage)?;
+                Ok(Report::Lines { player: player.clone(), seed, lines })
+            };
+            let built = build(&game, players, &engines)?;
+            built.into_iter().zip(players).map(examine).collect::<Result<_, Failure>>()?
         }
         GameConfig::ConnectFour(config) => {
             let game = ConnectFour::new(config).map_err(Failure::usage)?;
-            let mut examined = build(&game, &player, &engines)?;
+            let mut examined = build(&game, players, &engines)?;
             let sample = PositionSample { positions: *positions as usize, first, seed };
-            let agreement = exam::connect_four(&game, &mut *examined, sample);
-            if agreement.positions == 0 {
+            let agreements = exam::connect_four(&game, &mut examined, sample);
+            if agreements.iter().any(|agreement| agreement.positions == 0) {
                 return Err(Failure::usage(format_args!(
                     "--first is {first}, and no random game got that far; ask for fewer stones"
                 )));
             }
-            Report::Agreement { player, seed, first, agreement }
+            let report = |(player, agreement): (&String, _)| Report::Agreement {
+                player: player.clone(),
+                seed,
+                first,
+                agreement,
+            };
+            players.iter().zip(agreements).map(report).collect()
         }
         other => {
             return Err(Failure::usage(format_args!(
@@ -88,18 +98,24 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             )));
         }
     };
-    let is_lost = matches!(&report, Report::Lines { lines, .. } if lines.lost > 0);
-    output.verdict(answer(!is_lost), &report, &report)
+    let is_lost = |report: &Report| matches!(report, Report::Lines { lines, .. } if lines.lost > 0);
+    let code = answer(!reports.iter().any(is_lost));
+    let (last, others) = reports.split_last().ok_or_else(|| Failure::usage("name a player"))?;
+    for report in others {
+        output.result(report, report)?;
+    }
+    output.verdict(code, last, last)
 }
 
 fn build<G: Game>(
     game: &G,
-    name: &str,
+    names: &[String],
     engines: &entrants::Engines,
-) -> Result<Box<dyn Player<G>>, Failure> {
+) -> Result<Vec<Box<dyn Player<G>>>, Failure> {
     let mut engine = |weights: &str| engines.get(weights).cloned();
     let clock = Arc::new(WallClock::default());
-    by_name(name, &mut BuildContext { game, engines: &mut engine, clock }).map_err(Failure::usage)
+    let mut context = BuildContext { game, engines: &mut engine, clock };
+    names.iter().map(|name| by_name(name, &mut context).map_err(Failure::usage)).collect()
 }
 
 impl Display for Report {

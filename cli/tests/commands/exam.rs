@@ -44,6 +44,26 @@ fn the_solver_marks_moves_of_connect_four() {
 }
 
 #[test]
+fn several_players_have_a_report_each() {
+    let tic_tac_toe = ["random", "minimax{depth=9}", "--game", "tic_tac_toe", "--json"];
+    let connect_four =
+        ["perfect", "random", "--game", "connect_four", "--positions", "20", "--first", "20"];
+    let reports = |ended: &Ended| -> Vec<Value> {
+        ended.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let ended = exam(&tic_tac_toe);
+    assert_eq!(ended.code, Some(1), "one of them loses a line");
+    let lost = reports(&ended).into_iter().map(|report| report["lines"]["lost"].clone());
+    let lost: Vec<_> = lost.map(|lost| lost.as_u64().expect("a number") > 0).collect();
+    assert_eq!(lost, [true, false]);
+    let ended = exam(&[&connect_four[..], &["--json"]].concat());
+    let reports = reports(&ended);
+    let players: Vec<_> = reports.iter().map(|report| &report["player"]).collect();
+    assert_eq!(players, ["perfect", "random"]);
+    assert_eq!(reports[0]["agreement"]["kept"], 20);
+}
+
+#[test]
 fn a_search_without_a_network_needs_no_file() {
     for weights in ["rollout", "guided", "uniform"] {
         let player = format!("mcts{{sims=50,weights={weights}}}");

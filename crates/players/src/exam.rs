@@ -1,7 +1,7 @@
 //! Exams: compare players with perfect play, in games where it is known.
 //!
 //! * [`every_line()`] plays a small game against every possible reply and counts lost lines.
-//! * [`connect_four()`] compares a player's moves in random positions with the solver.
+//! * [`connect_four()`] compares the moves of players in random positions with the solver.
 //!
 //! A player is called once per position, with randomness that depends on the seed and the
 //! position alone. The exam therefore tests one fixed policy, and its results are reproducible.

@@ -39,27 +39,34 @@ pub struct Agreement {
     pub kept_critical: usize,
 }
 
-/// Compares `player` with the solver in positions of random games.
+/// Compares players with the solver in positions of random games, the same for all. The result has an
+/// entry for each player. The solver takes most of the time, and solves each position once.
 ///
 /// Each position is a uniformly drawn ply of a uniformly random game.
 pub fn connect_four(
     game: &ConnectFour,
-    player: &mut dyn Player<ConnectFour>,
+    players: &mut [Box<dyn Player<ConnectFour>>],
     sample: PositionSample,
-) -> Agreement {
+) -> Vec<Agreement> {
     let positions = positions(game, sample);
-    let answers = answers(game, player, &positions, sample.seed);
+    let answers: Vec<_> = players
+        .iter_mut()
+        .map(|player| answers(game, &mut **player, &positions, sample.seed))
+        .collect();
     let mut solver = Solver::new();
-    let mut agreement = Agreement { positions: positions.len(), ..Agreement::default() };
-    for ((state, _), answer) in positions.iter().zip(&answers) {
+    let none = Agreement { positions: positions.len(), ..Agreement::default() };
+    let mut agreements = vec![none; players.len()];
+    for (index, (state, _)) in positions.iter().enumerate() {
         let best = keeping(game, &mut solver, state);
-        let is_kept = best.get(answer.index()) == Some(&Some(true));
         let is_critical = best.contains(&Some(false));
-        agreement.kept += usize::from(is_kept);
-        agreement.critical += usize::from(is_critical);
-        agreement.kept_critical += usize::from(is_kept && is_critical);
+        for (agreement, answers) in agreements.iter_mut().zip(&answers) {
+            let is_kept = best.get(answers[index].index()) == Some(&Some(true));
+            agreement.kept += usize::from(is_kept);
+            agreement.critical += usize::from(is_critical);
+            agreement.kept_critical += usize::from(is_kept && is_critical);
+        }
     }
-    agreement
+    agreements
 }
 
 /// Per column, whether a stone there keeps the result; `None` for a full column.

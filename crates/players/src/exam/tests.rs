@@ -58,10 +58,11 @@ fn games_that_cannot_be_followed_are_named() {
 fn perfect_play_keeps_every_result_and_random_play_does_not() {
     let game = ConnectFour::new(connect_four::Config::default()).expect("in range");
     let sample = PositionSample { positions: 40, first: 16, seed: 3 };
-    let perfect = super::connect_four(&game, &mut *player(&game, "perfect"), sample);
+    let mut players = ["perfect", "random"].map(|name| player(&game, name));
+    let agreements = super::connect_four(&game, &mut players, sample);
+    let [perfect, random] = &agreements[..] else { panic!("one for each player") };
     assert_eq!((perfect.positions, perfect.kept), (40, 40));
     assert_eq!(perfect.critical, perfect.kept_critical);
-    let random = super::connect_four(&game, &mut *player(&game, "random"), sample);
     assert_eq!(random.critical, perfect.critical);
     assert!(random.kept_critical < random.critical, "{random:?}");
     assert_eq!(random.kept - random.kept_critical, random.positions - random.critical);
@@ -73,6 +74,6 @@ fn a_sample_larger_than_the_board_ends_once_no_new_position_is_found() {
     let game = ConnectFour::new(config).expect("in range");
     // No game of 16 cells gets that far.
     let sample = PositionSample { positions: usize::MAX, first: 17, seed: 1 };
-    let agreement = super::connect_four(&game, &mut *player(&game, "random"), sample);
-    assert_eq!(agreement.positions, 0);
+    let agreements = super::connect_four(&game, &mut [player(&game, "random")], sample);
+    assert_eq!(agreements[0].positions, 0);
 }
