@@ -79,8 +79,7 @@ fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
             (source.preset, source.into_settings(path).map_err(Failure::usage)?)
         }
     };
-    // TOML cannot express an optional key that is not set, so the first line names the preset, or the name
-    // under which a file without a preset is complete.
+    // The first line names the preset, or the name under which a file without a preset is complete.
     let first = match preset {
         Some(preset) => format!("preset = \"{}\"", preset.name()),
         None => format!(
@@ -90,6 +89,13 @@ fn print(what: &str, output: &mut Output) -> Result<ExitCode, Failure> {
         ),
     };
     let text = toml::to_string::<Settings>(&settings).map_err(Failure::bug)?;
-    output.result(&settings, format_args!("{first}\n{text}"))?;
+    let mut text = format!("{first}\n{text}");
+    // TOML has no value for an optional key that is not set, and the preset would set it.
+    for key in preset.map(|preset| settings.keys_off(preset)).unwrap_or_default() {
+        let (table, name) = key.rsplit_once('.').unwrap_or(("", &key));
+        let head = if table.is_empty() { first.clone() } else { format!("[{table}]") };
+        text = text.replacen(&format!("{head}\n"), &format!("{head}\n{name} = \"off\"\n"), 1);
+    }
+    output.result(&settings, text)?;
     Ok(ExitCode::SUCCESS)
 }

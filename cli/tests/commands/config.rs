@@ -57,6 +57,27 @@ fn what_is_printed_can_be_changed_checked_and_printed_again() {
     assert_eq!(usual["game"]["width"], 7);
 }
 
+#[test]
+fn optional_keys_of_a_preset_that_a_file_switches_off_stay_off_when_it_is_printed() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let file = "preset = \"connect4\"\n[actor.search]\nnoise = \"off\"\nforced_playouts = \"off\"\n\
+                [actor.search.gumbel]\nconsidered = 7\n";
+    std::fs::write(home.path().join("gumbel.toml"), file).expect("it is written");
+    let printed = ouro(home.path(), &["config", "print", "gumbel.toml"]).success();
+    assert!(printed.contains("\n[actor.search]\nnoise = \"off\"\nforced_playouts = \"off\"\n"));
+    assert!(printed.contains("\n[actor.search.gumbel]\nconsidered = 7\n"));
+    std::fs::write(home.path().join("again.toml"), &printed).expect("it is written");
+    let checked = ouro(home.path(), &["config", "check", "again.toml"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.stdout);
+    let again = ouro(home.path(), &["config", "print", "again.toml"]).success();
+    assert_eq!(again, printed);
+    let required = "preset = \"connect4\"\ndiscount = \"off\"\n";
+    std::fs::write(home.path().join("bad.toml"), required).expect("it is written");
+    let checked = ouro(home.path(), &["config", "check", "bad.toml"]);
+    assert_eq!(checked.code, Some(64));
+    assert!(checked.stdout.contains("discount is \"off\""), "{}", checked.stdout);
+}
+
 /// A key that a file leaves out would follow the preset, which may change after the training.
 #[test]
 fn the_settings_that_results_were_made_with_are_complete_but_for_the_deployment() {

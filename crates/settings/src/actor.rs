@@ -116,7 +116,8 @@ impl PlayConfig {
                 SettingError::new(key, value, format_args!("it must be {expected}"))
             }
             SearchConfigError::Conflict { first, second } => {
-                let remedy = format!("it excludes actor.search.{second}; switch one of them off");
+                let remedy =
+                    format!("it excludes actor.search.{second}; set one of them to \"off\"");
                 SettingError::new(format!("actor.search.{first}"), "on", remedy)
             }
             error => SettingError::new("actor.search", "refused", error),

@@ -143,7 +143,7 @@ pub fn merge(base: &mut Table, table: Table) {
 }
 
 /// Whether `table` and `base` are different variants.
-fn is_other(base: &Table, table: &Table) -> bool {
+pub(crate) fn is_other(base: &Table, table: &Table) -> bool {
     let is_tagged = ["kind", "game"].into_iter().any(|tag| {
         let said = table.get(tag);
         said.is_some_and(Value::is_str) && said != base.get(tag)

@@ -37,6 +37,8 @@ pub struct Meaning {
     pub choices: Vec<(String, String)>,
     /// The value if neither the file nor the preset sets the key.
     pub default: Option<Value>,
+    /// Whether the text `"off"` leaves the key out: it is optional, and takes no text of its own.
+    pub can_be_off: bool,
 }
 
 impl Meaning {
@@ -121,6 +123,7 @@ impl Keys {
                 range: None,
                 choices: self.kinds(table),
                 default: None,
+                can_be_off: false,
             }];
         }
         let mut meanings: Vec<Meaning> = Vec::new();
@@ -133,6 +136,12 @@ impl Keys {
             }
         }
         meanings
+    }
+
+    /// Whether every kind of table with this key can do without it.
+    pub(crate) fn can_be_off(&self, key: &str) -> bool {
+        let meanings = self.find(key);
+        !meanings.is_empty() && meanings.iter().all(|meaning| meaning.can_be_off)
     }
 
     /// The kinds of a table with their descriptions.
@@ -158,6 +167,7 @@ impl Keys {
         // The schema of an optional number has its bounds next to `anyOf`, not inside.
         let mut ranges = plain.iter().copied().chain([schema]).filter_map(Range::of);
         let range = ranges.rfind(|range| !range.is_unbounded());
+        let takes = |kind| is_a(schema, kind) || plain.iter().any(|schema| is_a(schema, kind));
         Meaning {
             within,
             about,
@@ -165,6 +175,7 @@ impl Keys {
             range,
             choices,
             default: schema.get("default").filter(|value| !value.is_null()).cloned().map(shortened),
+            can_be_off: takes("null") && !takes("string"),
         }
     }
 

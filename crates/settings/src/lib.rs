@@ -24,6 +24,7 @@ pub mod file;
 pub mod keys;
 mod learner;
 mod memory;
+mod off;
 mod page;
 mod players;
 pub mod preset;

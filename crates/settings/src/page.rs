@@ -20,6 +20,8 @@ is stale. `ouro config explain KEY` says the same in the terminal, with the valu
 - A `run.toml` without a preset is complete: it needs `seed`, `generation_steps`, `discount` and the tables
   `game`, `net`, `actor`, `train`, `replay`, `intake`, `arena` and `deploy`. Keys that its tables leave out
   have the default that `ouro config explain KEY` shows, or are not set.
+- The text `\"off\"` leaves an optional key out that the preset sets, as in `noise = \"off\"`. Such keys have *or `off`* among
+  their values. Optional tables are `actor.search`, `actor.search.fast`, `actor.search.gumbel` and `actor.search.noise`.
 - Flags `--KEY` and variables `OURO_KEY` override the keys of [`deploy`](#deploy), with the same names
   in all programs. See [running.md](running.md).
 - An unknown key anywhere in the file, or a value outside its range, stops every program before it
@@ -72,6 +74,7 @@ fn row(key: &str, name: &str, meaning: &Meaning) -> String {
         (None, false) => choices.join(", "),
         (None, true) => meaning.kind.clone(),
     };
+    let values = if meaning.can_be_off { values + ", or `off`" } else { values };
     let about = meaning
         .choices
         .iter()

@@ -14,7 +14,9 @@ use crate::arena::MatchConfig;
 use crate::deploy::Deployment;
 use crate::error::SettingError;
 use crate::file::{self, FileError};
+use crate::keys::Keys;
 use crate::learner::{IntakeConfig, ReplayConfig, TrainConfig};
+use crate::off;
 use crate::preset::Preset;
 
 /// Name of the file in the folder of a run.
@@ -108,6 +110,7 @@ impl Source {
             incomplete = missing_key(&written);
             if incomplete.is_none() {
                 let base = Preset::default().table();
+                switch_off(&mut Table::new(), &mut written);
                 return Ok(Self { preset: None, base, table: written, incomplete });
             }
         }
@@ -123,6 +126,7 @@ impl Source {
         if is_another_game(&base, &written) {
             drop_demonstrations(&mut table);
         }
+        switch_off(&mut table, &mut written);
         file::merge(&mut table, written);
         Ok(Self { preset: Some(preset), base, table, incomplete })
     }
@@ -137,6 +141,15 @@ impl Source {
                 Err(FileError::Key { path, key: error.key, what })
             }
         }
+    }
+}
+
+/// Removes the optional keys that are `"off"` in `written` from both tables.
+fn switch_off(base: &mut Table, written: &mut Table) {
+    // The schema takes long to make, and few files need it.
+    if off::has_off(written) {
+        let keys = Keys::new();
+        off::switch_off(base, written, &|key| keys.can_be_off(key));
     }
 }
 
@@ -191,6 +204,19 @@ impl Settings {
     /// Like [`load`](Self::load), for the text of the file `path`.
     pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
         Source::parse(path, text)?.into_settings(path)
+    }
+
+    /// The optional keys that `preset` sets and these settings do not have, such as `actor.search.noise`. A file
+    /// with this preset has these settings only if the keys are `"off"`.
+    pub fn keys_off(&self, preset: Preset) -> Vec<String> {
+        // Settings are plain data, which can be a table.
+        let Ok(table) = Table::try_from(self) else { return Vec::new() };
+        let mut missing = off::missing(&preset.table(), &table);
+        if !missing.is_empty() {
+            let keys = Keys::new();
+            missing.retain(|key| keys.can_be_off(key));
+        }
+        missing
     }
 
     /// Folder of the run that uses the settings file `path`: the folder that contains `run.toml`,

@@ -28,6 +28,8 @@ struct Explanation {
     /// The accepted numbers, as declared by the type of the key.
     range: Option<String>,
     default: Option<Value>,
+    /// Whether the text `"off"` leaves the key out.
+    can_be_off: bool,
     presets: Vec<InPreset>,
     /// Keys of the table, if the key is a table.
     keys: Vec<String>,
@@ -98,6 +100,7 @@ fn explanation(key: &str, inner: &[String], meaning: Meaning) -> Explanation {
         choices: choices.map(|(value, about)| Choice { value, about }).collect(),
         range: meaning.range.map(|range| range.to_string()),
         default: meaning.default,
+        can_be_off: meaning.can_be_off,
         presets: presets.into(),
         keys: inner.to_vec(),
     }
@@ -120,6 +123,9 @@ fn describe(explanation: &Explanation) -> String {
     }
     if let Some(range) = &explanation.range {
         row("range", range);
+    }
+    if explanation.can_be_off {
+        row("off", "\"off\" leaves it out");
     }
     if explanation.keys.is_empty() {
         if let Some(default) = &explanation.default {

@@ -101,7 +101,7 @@ pub struct SearchConfig {
     pub fast: Option<FastSearch>,
     /// Chooses at the root by sampling without replacement and sequential halving, in place
     /// of PUCT: better with few simulations. Danihelka et al. 2022, "Policy improvement by
-    /// planning with Gumbel".
+    /// planning with Gumbel". The action that it chooses is played, and `temperature` has no effect.
     pub gumbel: Option<Gumbel>,
     /// How visits become the action that is played.
     pub temperature: Temperature,
