@@ -4,14 +4,19 @@
 //! order of arrival and commits in groups ([`GroupCommit`]). After a commit it inserts the games
 //! into the [`SharedReplay`] and raises the watermarks of the connections.
 //!
-//! While the replay has no room, the thread accepts no command. Connections are then not read, and
+//! While the replay has no room, the thread accepts no game. Connections are then not read, and
 //! actors wait. While the disk is full, the thread keeps the uncommitted games, retries every
 //! second, and reports the condition once. [`JournalWriter::pause`] is the suggested back-off for
 //! actors in both cases.
+//!
+//! Requests for sessions have a queue of their own, so actors are welcomed while games wait for room.
+//! A session may thereby open before earlier games of its actor are decided. If it continues their
+//! epoch, the actor sends these games again and their numbers count once. If it has a new epoch, the
+//! journal fences them. None of them was acknowledged.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ouro_replay::{
@@ -27,6 +32,8 @@ use crate::game_traces;
 use crate::replay::SharedReplay;
 use crate::status::{Condition, SharedStatus};
 
+use command::{OpenRequest, SessionReply};
+use sessions::{MAX_REFUSALS, Sessions};
 use stall::Stall;
 
 pub(crate) use command::{Command, Decision, NotOpened, PushSession};
@@ -35,10 +42,13 @@ pub(crate) use refusals::Refusals;
 mod command;
 mod decide;
 mod refusals;
+mod sessions;
 mod stall;
 
 /// Capacity of the command queue.
 const MAX_COMMANDS: usize = 64;
+/// Capacity of the queue of requests for sessions. Small, because they wait for a full disk only.
+const MAX_REQUESTS: usize = 16;
 
 /// Why the thread ended early. Acknowledged games are on disk.
 #[derive(Debug, thiserror::Error)]
@@ -59,10 +69,11 @@ pub enum JournalWriterError {
 #[derive(Clone, Debug)]
 pub(crate) struct JournalWriter {
     commands: mpsc::Sender<Command>,
+    requests: mpsc::Sender<OpenRequest>,
     /// No training state needs records before this number. Not a command: the training thread
     /// would wait for room in the queue, which only training can make.
     needed: Arc<AtomicU64>,
-    /// Why the thread accepts no command; `None` while it accepts commands.
+    /// Why the thread accepts no game; `None` while it accepts games.
     stall: watch::Receiver<Option<Stall>>,
 }
 
@@ -98,6 +109,7 @@ impl JournalWriter {
         commits: Policy,
     ) -> (Self, impl Future<Output = Result<(), JournalWriterError>> + Send) {
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
+        let (requests, openings) = mpsc::channel(MAX_REQUESTS);
         let needed = Arc::<AtomicU64>::default();
         let (stalls, stall) = watch::channel(None);
         progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
@@ -107,7 +119,7 @@ impl JournalWriter {
             progress,
             group: GroupCommit::new(commits),
             start: Instant::now(),
-            sessions: BTreeMap::new(),
+            sessions: Sessions::new(MAX_REFUSALS),
             opening: Vec::new(),
             waiting: VecDeque::new(),
             refused: Vec::new(),
@@ -116,7 +128,7 @@ impl JournalWriter {
             needed: Arc::clone(&needed),
             released: 0,
         };
-        (Self { commands, needed, stall }, writer.run(receiver))
+        (Self { commands, requests, needed, stall }, writer.run(receiver, openings))
     }
 
     /// Requests a session and waits for the answer.
@@ -130,14 +142,15 @@ impl JournalWriter {
     }
 
     /// Requests a session under a new epoch, or under the actor's last epoch if `claim` names it.
-    /// Requests are answered in their order.
+    /// Requests are answered in their order, which is independent of that of games.
     pub(crate) async fn request_session(
         &self,
         actor: String,
         claim: Option<u64>,
     ) -> Result<oneshot::Receiver<Result<PushSession, NotOpened>>, Ended> {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Open { actor, claim, reply }).await.map_err(|_| Ended)?;
+        let request = OpenRequest { actor, claim, reply };
+        self.requests.send(request).await.map_err(|_| Ended)?;
         Ok(answer)
     }
 
@@ -184,10 +197,9 @@ struct WriterState<D: Disk> {
     progress: SharedStatus,
     group: GroupCommit,
     start: Instant,
-    /// The open session of each actor.
-    sessions: BTreeMap<Arc<str>, OpenSession>,
+    sessions: Sessions,
     /// Sessions under new epochs that wait for their commit.
-    opening: Vec<(oneshot::Sender<Result<PushSession, NotOpened>>, PushSession)>,
+    opening: Vec<(SessionReply, PushSession)>,
     /// Accepted games that wait for their commit, with their numbers and actors.
     waiting: VecDeque<(u64, Arc<str>, Box<AcceptedGame>)>,
     refused: Vec<RefusalReason>,
@@ -199,23 +211,16 @@ struct WriterState<D: Disk> {
     released: u64,
 }
 
-/// The thread's end of a [`PushSession`].
-struct OpenSession {
-    epoch: u64,
-    watermark: watch::Sender<u64>,
-    refusals: Refusals,
-    is_fenced: Arc<AtomicBool>,
-}
-
 impl<D: Disk> WriterState<D> {
     async fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
+        mut openings: mpsc::Receiver<OpenRequest>,
     ) -> Result<(), JournalWriterError> {
-        let ended = self.serve(&mut commands).await;
+        let ended = self.serve(&mut commands, &mut openings).await;
         // Before the watermarks are closed: a connection that sees this looks whether the queue is
         // closed too, and otherwise takes it for the end of its session alone.
-        drop(commands);
+        drop((commands, openings));
         ended?;
         self.close()
     }
@@ -224,6 +229,7 @@ impl<D: Disk> WriterState<D> {
     async fn serve(
         &mut self,
         commands: &mut mpsc::Receiver<Command>,
+        openings: &mut mpsc::Receiver<OpenRequest>,
     ) -> Result<(), JournalWriterError> {
         let mut open = true;
         loop {
@@ -249,6 +255,11 @@ impl<D: Disk> WriterState<D> {
                         self.take(command)?;
                     }
                 }
+                // Also while a game waits for room. Branches are polled in a random order, so that
+                // neither queue can hold up the other.
+                Some(request) = openings.recv(), if open && !self.group.is_paused() => {
+                    self.open_session(request)?;
+                }
                 command = commands.recv(), if open && self.blocked.is_none() && !self.group.is_paused() => {
                     match command {
                         None | Some(Command::Close) => open = false,
@@ -265,7 +276,7 @@ impl<D: Disk> WriterState<D> {
         }
     }
 
-    /// Publishes why no command is accepted. Called before connections are notified, because they
+    /// Publishes why no game is accepted. Called before connections are notified, because they
     /// read the reason at once.
     fn publish_stall(&self) {
         let stall = if self.group.is_paused() {
@@ -292,7 +303,6 @@ impl<D: Disk> WriterState<D> {
 
     fn take(&mut self, command: Command) -> Result<(), JournalWriterError> {
         match command {
-            Command::Open { actor, claim, reply } => self.open_session(actor.into(), claim, reply),
             Command::Decide { actor, epoch, sequence, decision } => {
                 self.decide(&actor, epoch, sequence, decision)
             }
@@ -301,12 +311,8 @@ impl<D: Disk> WriterState<D> {
         }
     }
 
-    fn open_session(
-        &mut self,
-        actor: Arc<str>,
-        claim: Option<u64>,
-        reply: oneshot::Sender<Result<PushSession, NotOpened>>,
-    ) -> Result<(), JournalWriterError> {
+    fn open_session(&mut self, request: OpenRequest) -> Result<(), JournalWriterError> {
+        let OpenRequest { actor, claim, reply } = request;
         // Sends fail if the connection is gone, which is harmless.
         if claim.is_none() && self.forgets_connected(&actor) {
             let _ = reply.send(Err(NotOpened::Full));
@@ -333,23 +339,7 @@ impl<D: Disk> WriterState<D> {
         };
         let decided = self.journal.watermark(&actor).filter(|&(current, _)| current == epoch);
         let known = decided.map_or(0, |(_, watermark)| watermark);
-        let (sender, watermark) = watch::channel(known);
-        // Dropping the sender closes the watermark of the connection that held the name.
-        let mut before = self.sessions.remove(&actor);
-        if let Some(ended) = before.take_if(|open| open.epoch != epoch) {
-            ended.is_fenced.store(true, Ordering::Release);
-        }
-        let refusals = before.map(|open| open.refusals).unwrap_or_default();
-        let is_fenced = Arc::<AtomicBool>::default();
-        let session = PushSession {
-            actor: Arc::clone(&actor),
-            epoch,
-            watermark,
-            refusals: refusals.clone(),
-            is_fenced: Arc::clone(&is_fenced),
-        };
-        let open = OpenSession { epoch, watermark: sender, refusals, is_fenced };
-        self.sessions.insert(actor, open);
+        let session = self.sessions.open(actor.into(), epoch, known);
         if is_new {
             self.group.appended(self.now());
             self.opening.push((reply, session));
@@ -362,8 +352,7 @@ impl<D: Disk> WriterState<D> {
     /// Whether a new epoch of `actor` would make the journal forget a connected actor, which then
     /// could not go on. Otherwise one caller with many names could end all other actors.
     fn forgets_connected(&self, actor: &str) -> bool {
-        let open = self.journal.forgets(actor).and_then(|name| self.sessions.get(name));
-        open.is_some_and(|open| !open.watermark.is_closed())
+        self.journal.forgets(actor).is_some_and(|name| self.sessions.is_connected(name))
     }
 
     /// Commits the appended records, then inserts the games and notifies the connections.
@@ -379,7 +368,7 @@ impl<D: Disk> WriterState<D> {
                 self.group.failed(self.now());
                 self.publish_stall();
                 // Marks the watermarks as changed, so that connections repeat the suggested pause.
-                self.sessions.values().for_each(|open| open.watermark.send_modify(|_| {}));
+                self.sessions.notify();
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -405,20 +394,9 @@ impl<D: Disk> WriterState<D> {
             let _ = reply.send(Ok(session));
         }
         self.release()?;
-        let journal = &self.journal;
+        let (journal, now) = (&self.journal, self.now());
         self.progress.figures().journal_bytes.store(journal.size().1, Ordering::Relaxed);
-        self.sessions.retain(|actor, OpenSession { epoch, watermark: sender, refusals, .. }| {
-            // The journal forgets the longest silent actor when there are too many. It is not
-            // connected, but its refusals were kept.
-            let Some((_, watermark)) = journal.watermark(actor).filter(|(now, _)| now == epoch)
-            else {
-                return false;
-            };
-            let raise = |known: &mut u64| std::mem::replace(known, watermark) != watermark;
-            sender.send_if_modified(raise);
-            // The session of a disconnected actor is kept only while it has refusals to report.
-            !sender.is_closed() || !refusals.is_empty()
-        });
+        self.sessions.committed(|actor| journal.watermark(actor), now);
         // After the acknowledgements, which it must not delay.
         if is_comparison_due {
             self.progress.figures().deviations.evaluate();

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ouro_replay::{AcceptedGame, RefusalReason};
 use tokio::sync::{oneshot, watch};
 
-use super::Refusals;
+use super::refusals::Refusals;
 
 /// The verdict on a game.
 #[derive(Debug)]
@@ -43,18 +43,24 @@ pub(crate) enum NotOpened {
     Full,
 }
 
+/// Receives the session that an actor requested.
+pub(super) type SessionReply = oneshot::Sender<Result<PushSession, NotOpened>>;
+
+/// An actor connects. Not a [`Command`]: a game that waits for room in the replay blocks all commands
+/// behind it, but no session.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    /// The actor's name.
+    pub(super) actor: String,
+    /// The epoch that the actor wants to resume.
+    pub(super) claim: Option<u64>,
+    /// Receives the session.
+    pub(super) reply: SessionReply,
+}
+
 /// A request to the thread.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// An actor connects.
-    Open {
-        /// The actor's name.
-        actor: String,
-        /// The epoch that the actor wants to resume.
-        claim: Option<u64>,
-        /// Receives the session.
-        reply: oneshot::Sender<Result<PushSession, NotOpened>>,
-    },
     /// A checked game with its verdict.
     Decide {
         /// The actor's name.

@@ -37,9 +37,7 @@ impl<D: Disk> WriterState<D> {
                 let refused = self.journal.refuse(record)?;
                 if let Appended::Uncommitted(_) = refused {
                     self.refused.push(reason);
-                    if let Some(open) = self.sessions.get(actor).filter(|one| one.epoch == epoch) {
-                        open.refusals.push(RefusedGame { sequence, reason, detail });
-                    }
+                    self.sessions.refuse(actor, epoch, RefusedGame { sequence, reason, detail });
                 }
                 refused
             }
@@ -49,7 +47,8 @@ impl<D: Disk> WriterState<D> {
             Appended::Duplicate => {
                 self.progress.figures().duplicates.fetch_add(1, Ordering::Relaxed);
             }
-            // Connections check sequence numbers themselves, and a fenced connection is ending.
+            // Connections check sequence numbers themselves, and a fenced connection is ending. Its
+            // games may have waited for room while the next epoch was opened.
             Appended::Gap { .. } | Appended::Fenced { .. } => {
                 tracing::warn!(%actor, epoch, sequence, ?appended, "game out of turn");
             }

@@ -35,9 +35,9 @@ impl Refusals {
         self.lock().refused.push_back(refused);
     }
 
-    /// Whether no refusal is left to report, for the first time or again.
-    pub(super) fn is_empty(&self) -> bool {
-        self.lock().refused.is_empty()
+    /// The number of refusals that are left to report, for the first time or again.
+    pub(super) fn count(&self) -> usize {
+        self.lock().refused.len()
     }
 
     /// Returns the refusals after `answered` up to `watermark`, in order, and marks them as

@@ -1,4 +1,4 @@
-//! Why the journal writer accepts no commands, and the pause that it suggests to actors.
+//! Why the journal writer accepts no games, and the pause that it suggests to actors.
 //!
 //! Flow control stops actors in any case, because a stream that is not read fills up. With a
 //! pause, games stay with the actor instead of in buffers. The pause is a hint. Each
@@ -18,7 +18,7 @@ const CATCH_UP: Duration = Duration::from_millis(50);
 /// available as soon as training makes room.
 const PLENTY: usize = MAX_COMMANDS / 2;
 
-/// Why no command is accepted.
+/// Why no game is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stall {
     /// Training is behind: the replay has no room for the next game at its ratio.

@@ -226,6 +226,54 @@ async fn a_session_opens_while_there_is_no_room_for_games() {
     reaches(&mut other, 1).await;
 }
 
+/// Before, the request for a session was behind the games in the queue, so no actor that connected got
+/// an answer until training had made room for all of them.
+#[tokio::test]
+async fn a_session_opens_while_games_wait_for_room_and_each_game_counts_once() {
+    let (disk, replay) = (MemoryDisk::default(), replay(2));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut own = open(&writer, None).await.expect("a new epoch");
+    // The first game is accepted, the second waits for room, and the others fill the queue.
+    let last = MAX_COMMANDS as u64 + 2;
+    for sequence in 1..=last {
+        decide(&writer, &own, sequence, accept()).await;
+    }
+    reaches(&mut own, 1).await;
+    assert_eq!(writer.commands.capacity(), 0);
+    let other = writer.open_session("b".to_owned(), None).await.expect("it runs");
+    assert_eq!(other.expect("a new epoch").epoch, 2);
+    let mut again = open(&writer, Some(1)).await.expect("its last epoch");
+    assert_eq!(*again.watermark.borrow_and_update(), 1);
+    assert!(own.watermark.changed().await.is_err(), "it is replaced");
+    assert_eq!(writer.commands.capacity(), 0, "no game was accepted meanwhile");
+    replay.take_all();
+    // The actor sends the games without an acknowledgement again, and another one.
+    for sequence in 2..=last + 1 {
+        decide(&writer, &again, sequence, accept()).await;
+    }
+    reaches(&mut again, last + 1).await;
+    assert_eq!(replay.status().0.counters.inserts, 2 * (last + 1));
+}
+
+#[tokio::test]
+async fn games_that_wait_for_room_are_not_accepted_after_their_epoch_has_ended() {
+    let (disk, replay) = (MemoryDisk::default(), replay(2));
+    let (writer, _thread, _) = start(&disk, &replay);
+    let mut first = open(&writer, None).await.expect("a new epoch");
+    for sequence in 1..=3 {
+        decide(&writer, &first, sequence, accept()).await;
+    }
+    reaches(&mut first, 1).await;
+    let mut second = open(&writer, None).await.expect("a new epoch");
+    assert_eq!(second.epoch, 2);
+    assert!(first.watermark.changed().await.is_err());
+    assert!(first.is_fenced.load(Ordering::Acquire));
+    replay.take_all();
+    decide(&writer, &second, 1, accept()).await;
+    reaches(&mut second, 1).await;
+    assert_eq!(replay.status().0.counters.inserts, 4, "one game of each epoch");
+}
+
 /// Before, the session of the longest silent actor ended, although it was connected. One caller that
 /// opened sessions under many names thereby ended all other actors for good.
 #[tokio::test]

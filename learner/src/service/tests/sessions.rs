@@ -123,6 +123,31 @@ async fn a_refusal_that_came_before_its_game_was_sent_again_is_repeated() {
     assert_eq!(acknowledged(&mut second).await, (1, vec![1]));
 }
 
+/// Before, the actor got no answer until training had made room, and the metric of connected actors did not
+/// count it.
+#[tokio::test]
+async fn an_actor_is_welcomed_and_counted_while_a_game_waits_for_room() {
+    // A game has three positions.
+    let served = Served::start(fifo(3, 1, 9), None).await;
+    let mut first = opened(&served, None, 0).await;
+    assert_eq!(welcome(&mut first).await, (1, 0));
+    for sequence in [1, 2] {
+        send(&first, to_wire(sequence, &won_game())).await;
+    }
+    assert_eq!(acknowledged(&mut first).await, (1, vec![]));
+    let figures = served.intake.shared.progress.figures();
+    // Nothing is drawn, so the second game waits from then on.
+    while figures.intake.seconds(Instant::now())[0] == ("training", 0.0) {
+        tokio::task::yield_now().await;
+    }
+    let hello = Hello { actor: "b".to_owned(), ..hello() };
+    let mut other = PushStream::open(served.url.clone(), hello).await;
+    assert_eq!(welcome(&mut other).await, (2, 0));
+    assert_eq!(figures.actors.count(), 2);
+    // The first actor may connect again as well.
+    assert_eq!(welcome(&mut opened(&served, Some(1), 1).await).await, (1, 1));
+}
+
 /// Before, actors learned of generations that the arena did not have yet, and asked it for them.
 #[tokio::test]
 async fn actors_learn_of_the_newest_generation_of_the_arena_and_not_of_training() {
