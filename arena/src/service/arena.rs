@@ -200,10 +200,10 @@ fn gate(state: &ArenaState, generation: Option<Generation>) -> Result<v1::Gate, 
     {
         return Ok(convert::gate_in_progress(&info, &report));
     }
-    let decisions = state.store().decisions()?;
+    let store = state.store();
     let found = match generation {
-        Some(generation) => decisions.iter().find(|one| one.generation == generation),
-        None => decisions.iter().max_by(|a, b| a.decided_at.total_cmp(&b.decided_at)),
+        Some(generation) => store.decisions()?.into_iter().find(|one| one.generation == generation),
+        None => store.last_decisions(1)?.pop(),
     };
     let nothing = || {
         CallError::NoGate(match generation {
@@ -215,5 +215,32 @@ fn gate(state: &ArenaState, generation: Option<Generation>) -> Result<v1::Gate, 
             None => "no candidate is decided yet; try again later".to_owned(),
         })
     };
-    Ok(convert::decision(found.ok_or_else(nothing)?))
+    Ok(convert::decision(&found.ok_or_else(nothing)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use ouro_replay::testing::MemoryDisk;
+
+    use super::*;
+    use crate::config::MatchConfig;
+    use crate::store::{Decision, Outcome};
+
+    #[test]
+    fn the_last_decision_is_the_last_one_made_also_if_the_clock_was_set_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, _) =
+            crate::testing::state(folder.path(), &MemoryDisk::new(), &MatchConfig::default());
+        assert!(matches!(gate(&state, None), Err(CallError::NoGate(_))));
+        for (generation, decided_at) in [(0, 9.0), (1, 5.0)] {
+            crate::testing::offer(&state, generation).unwrap();
+            let (generation, explanation) = (Generation(generation), String::new());
+            let outcome = Outcome::Dropped { reason: "test".to_owned(), overtaken_by: None };
+            let decision = Decision { generation, decided_at, explanation, outcome };
+            state.store().decide(&decision).unwrap();
+        }
+        let last = gate(&state, None).unwrap();
+        assert_eq!((last.candidate, last.decided_at), (1, 5.0));
+        assert_eq!(gate(&state, Some(Generation(0))).unwrap().candidate, 0);
+    }
 }

@@ -153,6 +153,23 @@ fn a_decision_is_one_step_that_checks_the_champion(store: &dyn Store) {
     assert_eq!(store.decisions().unwrap()[..2], [first, second]);
 }
 
+/// Before, the last decision was that with the latest time, also after the clock was set back.
+fn the_last_decisions_are_the_last_of_the_log_whatever_their_times(store: &dyn Store) {
+    assert_eq!(store.last_decisions(9).unwrap(), []);
+    let decisions = [(2, 9.0), (0, 5.0), (1, 1.0)]
+        .map(|(generation, decided_at)| Decision { decided_at, ..dropped(generation) });
+    for number in 0..3 {
+        store.add_checkpoint(&checkpoint(number)).unwrap();
+    }
+    decisions.iter().for_each(|decision| store.decide(decision).unwrap());
+    // A repeated decision stays where it is.
+    store.decide(&decisions[0]).unwrap();
+    let [first, second, third] = decisions;
+    assert_eq!(store.last_decisions(1).unwrap(), std::slice::from_ref(&third));
+    assert_eq!(store.last_decisions(9).unwrap(), [third, second, first]);
+    assert_eq!(store.last_decisions(0).unwrap(), []);
+}
+
 fn results_count_once_however_often_they_are_reported(store: &dyn Store) {
     let gate = store.open_match(&info(MatchKey::gate(Generation(3), generation(1)))).unwrap();
     let rating = MatchKey::rating(generation(3), PlayerId::random());
@@ -303,6 +320,7 @@ conformance!(
     a_store_belongs_to_one_run,
     a_generation_has_one_set_of_weights,
     a_decision_is_one_step_that_checks_the_champion,
+    the_last_decisions_are_the_last_of_the_log_whatever_their_times,
     results_count_once_however_often_they_are_reported,
     games_are_kept_until_they_are_pruned,
     the_log_replays_to_what_the_store_holds,
@@ -328,6 +346,7 @@ fn everything_stored_survives_reopening() {
     let copy = EmbeddedStore::on(disk.after_kill()).unwrap();
     assert_eq!(copy.checkpoints().unwrap(), store.checkpoints().unwrap());
     assert_eq!(copy.decisions().unwrap(), store.decisions().unwrap());
+    assert_eq!(copy.last_decisions(9).unwrap(), store.last_decisions(9).unwrap());
     assert_eq!(copy.promotions().unwrap(), store.promotions().unwrap());
     assert_eq!(copy.matches().unwrap(), store.matches().unwrap());
     assert_eq!(copy.champion().unwrap(), PlayerId::random());

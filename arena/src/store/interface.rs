@@ -39,6 +39,10 @@ pub trait Store: Debug + Send + Sync {
     /// Every decision, by generation.
     fn decisions(&self) -> Result<Vec<Decision>, StoreError>;
 
+    /// The last decisions in the order of the log, newest first, at most `limit`. Their times do not
+    /// count, because the clock may have been set back.
+    fn last_decisions(&self, limit: usize) -> Result<Vec<Decision>, StoreError>;
+
     /// Every promotion, oldest first.
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError>;
 

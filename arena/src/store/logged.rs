@@ -277,6 +277,13 @@ impl<B: Backend> Store for LoggedStore<B> {
         Ok(self.lock().tables.decisions.values().cloned().collect())
     }
 
+    fn last_decisions(&self, limit: usize) -> Result<Vec<Decision>, StoreError> {
+        let parts = self.lock();
+        let Tables { decided, decisions, .. } = &parts.tables;
+        let last = decided.iter().rev().take(limit);
+        Ok(last.filter_map(|generation| decisions.get(generation)).cloned().collect())
+    }
+
     fn promotions(&self) -> Result<Vec<Promotion>, StoreError> {
         Ok(self.lock().tables.promotions.clone())
     }

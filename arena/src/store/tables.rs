@@ -17,6 +17,8 @@ pub(super) struct Tables {
     pub(super) run: Option<RunStarted>,
     pub(super) checkpoints: BTreeMap<Generation, Checkpoint>,
     pub(super) decisions: BTreeMap<Generation, Decision>,
+    /// The generations with a decision, in the order of the log.
+    pub(super) decided: Vec<Generation>,
     /// Oldest first.
     pub(super) promotions: Vec<Promotion>,
     pub(super) matches: BTreeMap<u32, MatchTable>,
@@ -148,6 +150,7 @@ impl Tables {
                 );
                 self.promotions.extend(promotion);
                 self.decisions.insert(generation, decision.clone());
+                self.decided.push(generation);
                 self.update_champion();
             }
             LogEntry::CheckpointSetAside { generation, .. } => {

@@ -98,8 +98,7 @@ pub(super) async fn show(State(site): State<Site>) -> Result<Markup, Refused> {
 }
 
 fn gate(state: &ArenaState) -> Result<Markup, CallError> {
-    let mut decisions = state.store().decisions()?;
-    decisions.sort_by(|a, b| b.decided_at.total_cmp(&a.decided_at));
+    let decisions = state.store().last_decisions(DECISIONS)?;
     let now = match state.matches().at_gate() {
         None => html! { p.quiet { "No candidate is at the gate." } },
         Some((info, report)) => {
@@ -124,7 +123,7 @@ fn gate(state: &ArenaState) -> Result<Markup, CallError> {
             (now)
             @if !decisions.is_empty() {
                 h3 { "Last decisions" }
-                ul.decisions { @for one in decisions.iter().take(DECISIONS) {
+                ul.decisions { @for one in &decisions {
                     li { (time(one.decided_at)) " " (one.explanation) }
                 } }
             }
