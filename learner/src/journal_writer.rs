@@ -37,7 +37,6 @@ use sessions::{MAX_REFUSALS, Sessions};
 use stall::Stall;
 
 pub(crate) use command::{Command, Decision, NotOpened, PushSession};
-pub(crate) use refusals::Refusals;
 
 mod command;
 mod decide;

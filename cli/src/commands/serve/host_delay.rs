@@ -12,13 +12,16 @@ const KEPT: usize = 16;
 /// Time added to a delay, because the next one can be longer.
 const RESERVE: Duration = Duration::from_millis(20);
 
-/// See the [module](self).
+/// The delays of one game.
 #[derive(Debug, Default)]
 pub(super) struct HostDelay {
     /// Turn of the last reply and the time of its search, until its latency is reported.
     reply: Option<(i64, Duration)>,
-    /// The newest delays, the last one at the end.
+    /// The newest delays, the last one at the end. Those of late replies have a reserve.
     delays: VecDeque<Duration>,
+    /// Whether the last reply with a latency was late. Hosts report the time that they allow then, which is
+    /// only a lower bound.
+    is_late: bool,
     longest: Option<Duration>,
 }
 
@@ -28,32 +31,34 @@ impl HostDelay {
         self.reply = Some((turn, searched));
     }
 
-    /// Adds the latency of the previous reply, from the request of `turn`. A host that allows the time
-    /// `allowed` reports no more than that. The delay of a late reply is therefore not known, and counts
-    /// twice.
+    /// Adds the latency of the previous reply, from the request of `turn`. `allowed` is the time after which
+    /// a reply is late.
     pub(super) fn add_latency(&mut self, turn: i64, latency: Duration, allowed: Duration) {
         let Some((replied, searched)) = self.reply.take() else { return };
         if latency.is_zero() || turn.checked_sub(1) != Some(replied) {
             return;
         }
-        let known = latency.saturating_sub(searched);
-        let delay = if latency < allowed { known } else { 2 * known };
+        let delay = latency.saturating_sub(searched);
         self.longest = self.longest.max(Some(delay));
-        self.delays.push_back(delay);
+        self.is_late = latency >= allowed;
+        self.delays.push_back(if self.is_late { delay + RESERVE } else { delay });
         if self.delays.len() > KEPT {
             self.delays.pop_front();
         }
     }
 
-    /// The delay to expect: the second longest of the last 16, and 20 ms in reserve. A single long one has
-    /// no effect. 0 before two are known.
-    pub(super) fn expected(&self) -> Duration {
-        let mut delays = Vec::from_iter(self.delays.iter().copied());
-        delays.sort_unstable();
-        delays.iter().rev().nth(1).map_or(Duration::ZERO, |&delay| delay + RESERVE)
+    /// The longest of the last 16 delays, and 20 ms in reserve; `None` before one is known.
+    pub(super) fn known(&self) -> Option<Duration> {
+        self.delays.iter().max().map(|&longest| longest + RESERVE)
     }
 
-    /// The longest delay; `None` if the host has reported no latency.
+    /// The delay to expect if it was `before` in the game before. After a late reply it has no bound: the
+    /// shortest search follows, which is the surest to be in time and shows how long the delay is.
+    pub(super) fn expected(&self, before: Duration) -> Duration {
+        if self.is_late { Duration::MAX } else { self.known().unwrap_or(before) }
+    }
+
+    /// The longest delay, at least as far as it is known; `None` if the host has reported no latency.
     pub(super) fn longest(&self) -> Option<Duration> {
         self.longest
     }
@@ -69,26 +74,32 @@ mod tests {
 
     const ALLOWED: Duration = ms(500);
 
-    /// The expected delay after replies with a search of 300 ms and these latencies.
+    /// The delay after replies with a search of 300 ms and these latencies. It was 70 ms before.
     fn expected(latencies: impl IntoIterator<Item = u64>) -> Duration {
         let mut delay = HostDelay::default();
         for (turn, latency) in (0..).zip(latencies) {
             delay.add_reply(turn, ms(300));
             delay.add_latency(turn + 1, ms(latency), ALLOWED);
         }
-        delay.expected()
+        delay.expected(ms(70))
     }
 
     #[test]
-    fn the_second_longest_of_the_last_delays_is_expected() {
-        assert_eq!(expected([]), ms(0));
-        assert_eq!(expected([490]), ms(0), "a single one has no effect");
-        assert_eq!(expected([340, 490, 360]), ms(60 + 20));
-        assert_eq!(expected([340, 0, 0]), ms(0), "the host measures nothing");
+    fn the_longest_of_the_last_delays_is_expected() {
+        assert_eq!(expected([]), ms(70), "as in the game before");
+        assert_eq!(expected([0, 0]), ms(70), "the host measures nothing");
+        assert_eq!(expected([340, 360, 320]), ms(60 + 20));
         assert_eq!(expected([100, 200]), ms(20), "a latency below the search is no delay");
-        assert_eq!(expected([500, 500]), ms(2 * 200 + 20), "late replies");
-        let long_ago = [490, 490].into_iter().chain([310; KEPT]);
+        let long_ago = [490].into_iter().chain([310; KEPT]);
         assert_eq!(expected(long_ago), ms(10 + 20));
+    }
+
+    #[test]
+    fn after_a_late_reply_no_delay_is_too_long_until_a_reply_is_in_time() {
+        assert_eq!(expected([340, 500]), Duration::MAX);
+        assert_eq!(expected([340, 500, 0]), Duration::MAX);
+        // It was at least 200 ms.
+        assert_eq!(expected([340, 500, 360]), ms(200 + 20 + 20));
     }
 
     #[test]

@@ -48,6 +48,8 @@ struct Shared {
     info: Info,
     refusals: Mutex<Throttle>,
     late_replies: Mutex<Throttle>,
+    /// The delay that the last game with a known one had. Another game starts with it.
+    delay: Mutex<Duration>,
 }
 
 /// The session that a request uses.
@@ -82,6 +84,7 @@ impl Server {
             info,
             refusals: throttle(),
             late_replies: throttle(),
+            delay: Mutex::default(),
         }))
     }
 
@@ -220,7 +223,11 @@ async fn choose(State(server): State<Server>, request: Request) -> Response {
         let state = read(request).await?;
         let shared = server.clone();
         let action = server.search(state, SessionUse::Continue, arrival, move |session, state| {
-            let action = session.choose(state, arrival)?;
+            let before = *lock(&shared.0.delay);
+            let action = session.choose(state, arrival, before)?;
+            if let Some(known) = session.delay.known() {
+                *lock(&shared.0.delay) = known;
+            }
             let took = arrival.elapsed();
             session.add_reply(state.turn, took);
             shared.check_time(state, took);

@@ -146,11 +146,12 @@ impl Session {
     }
 
     /// The move of the requested snake. Its time counts from `arrival`, and is shorter if the host reports
-    /// delays beyond the margin.
+    /// delays beyond the margin. `before` is the delay of the game before.
     pub(super) fn choose(
         &mut self,
         state: &GameState,
         arrival: Instant,
+        before: Duration,
     ) -> Result<Action, SessionError> {
         if self.chosen.is_some() && self.is_won(state) {
             return Ok(Action::default());
@@ -159,7 +160,7 @@ impl Session {
         let (table, mut chosen) = self.chosen.take().ok_or(SessionError::NoAction)?;
         let Setup { config, you, timeout_ms, .. } = state.setup_for(&chosen.ids)?;
         self.delay.add_latency(state.turn, latency(state), allowed(timeout_ms));
-        self.limit = chosen.time.map(|time| time.with_delay(self.delay.expected()));
+        self.limit = chosen.time.map(|time| time.with_delay(self.delay.expected(before)));
         let shorter = chosen.time.zip(self.limit).map(|(time, limit)| time.usual - limit);
         let start = arrival.checked_sub(shorter.unwrap_or_default()).unwrap_or(arrival);
         chosen.clock.start_at(start);

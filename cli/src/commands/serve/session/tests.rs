@@ -24,7 +24,10 @@ fn a_player_stays_until_another_one_is_first_or_the_rules_change() {
     // The last snake needs no search.
     let won = request(&config, 3);
     assert!(!prepare(&mut session, &players, &won).0);
-    assert_eq!(session.choose(&won, Instant::now()).expect("a reply"), Action::default());
+    assert_eq!(
+        session.choose(&won, Instant::now(), Duration::ZERO).expect("a reply"),
+        Action::default()
+    );
     // The dead do not come back: it is another game with the same id.
     let mut again = request(&config, 0);
     again.turn = 2;
@@ -66,7 +69,7 @@ fn a_snake_that_is_alone_in_another_game_with_the_same_id_has_not_won() {
             let is_new = prepare(&mut session, &players, &state).0;
             assert_eq!(is_new, turn == 0, "the player stays from move to move");
             assert!(!session.is_won(&state) && session.started_alone(), "turn {turn}");
-            session.choose(&state, Instant::now()).expect("a move");
+            session.choose(&state, Instant::now(), Duration::ZERO).expect("a move");
         }
     }
 }
@@ -85,7 +88,7 @@ fn snakes_and_games_have_their_own_random_numbers() {
         prepare(&mut session, &players, state);
         // The legal moves are the same at each request.
         let drawn: Result<Vec<Action>, _> =
-            (0..30).map(|_| session.choose(state, Instant::now())).collect();
+            (0..30).map(|_| session.choose(state, Instant::now(), Duration::ZERO)).collect();
         moves.push(drawn.expect("a move each time"));
     }
     assert_eq!(moves[0], moves[3]);
@@ -115,7 +118,7 @@ fn the_time_of_a_move_counts_from_the_arrival_of_its_request() {
         prepare(&mut session, &players, &state);
         let late = Instant::now().checked_sub(Duration::from_secs(20)).expect("20 s since boot");
         let started = Instant::now();
-        session.choose(&state, late).expect("a move");
+        session.choose(&state, late, Duration::ZERO).expect("a move");
         assert!(started.elapsed() < Duration::from_secs(10), "the time was over");
     }
 }
@@ -124,8 +127,9 @@ fn the_time_of_a_move_counts_from_the_arrival_of_its_request() {
 fn a_search_is_shorter_if_the_host_reports_delays_beyond_the_margin() {
     let ms = Duration::from_millis;
     for (name, expected) in [
-        // Of 100 ms, the margin takes 10. A delay of 30 and 20 in reserve take 50.
-        ("minimax", [Some(ms(90)), Some(ms(90)), Some(ms(50))]),
+        // Of 100 ms, the margin takes 10. A delay of 30 and 20 in reserve take 50. The next search is 10
+        // shorter, and so the delay is longer.
+        ("minimax", [Some(ms(90)), Some(ms(50)), Some(ms(40))]),
         ("minimax{ms=90}", [None; 3]),
     ] {
         let players = PlayerList::new(&[name.to_owned()], ms(10)).expect("a known player");
@@ -138,7 +142,7 @@ fn a_search_is_shorter_if_the_host_reports_delays_beyond_the_margin() {
             // The official command line reports the latency here alone.
             state.board.snakes[0].latency = if turn > 0 { "90" } else { "0" }.to_owned();
             prepare(&mut session, &players, &state);
-            session.choose(&state, Instant::now()).expect("a move");
+            session.choose(&state, Instant::now(), Duration::ZERO).expect("a move");
             session.add_reply(turn, ms(60));
             limits.push(session.limit);
         }
