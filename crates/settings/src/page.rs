@@ -21,7 +21,7 @@ is stale. `ouro config explain KEY` says the same in the terminal, with the valu
   `game`, `net`, `actor`, `train`, `replay`, `intake`, `arena` and `deploy`. Keys that its tables leave out
   have the default that `ouro config explain KEY` shows, or are not set.
 - The text `\"off\"` leaves an optional key out that the preset sets, as in `noise = \"off\"`. Such keys have *or `off`* among
-  their values. Optional tables are `actor.search`, `actor.search.fast`, `actor.search.gumbel` and `actor.search.noise`.
+  their values, and optional tables say so.
 - Flags `--KEY` and variables `OURO_KEY` override the keys of [`deploy`](#deploy), with the same names
   in all programs. See [running.md](running.md).
 - An unknown key anywhere in the file, or a value outside its range, stops every program before it
@@ -46,7 +46,8 @@ pub fn settings_page() -> String {
                 *tables.entry(table).or_default() += &row(key, name, &meaning);
             }
             if is_table && meaning.kind.contains("table") {
-                abouts.entry(key).or_insert(meaning.about);
+                let off = if meaning.can_be_off { " It can be `\"off\"`." } else { "" };
+                abouts.entry(key).or_insert(meaning.about + off);
             }
         }
     }
