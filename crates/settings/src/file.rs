@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::schema::{mismatch, pointer};
+use crate::schema::{join, mismatch, pointer};
 
 /// Largest settings file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -215,7 +215,7 @@ fn key_of(text: &str, value: &serde_json::Value, key: &str) -> Option<String> {
         return Some(key.to_owned());
     }
     value.as_object()?.iter().find_map(|(name, value)| {
-        let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+        let key = join(key, name);
         key_of(text, value, &key)
     })
 }

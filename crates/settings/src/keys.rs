@@ -10,7 +10,7 @@ use schemars::schema_for;
 use serde_json::{Map, Value};
 
 use crate::preset::Preset;
-use crate::schema::{Range, pointer, shortened};
+use crate::schema::{Range, join, pointer, shortened};
 use crate::settings::Settings;
 
 /// Names of the entries that select the kind of a table.
@@ -94,7 +94,7 @@ impl Keys {
     fn gather(&self, schema: &Value, table: &str, keys: &mut BTreeSet<String>) {
         for Table { properties, .. } in self.tables(schema, None) {
             for (name, inner) in properties {
-                let key = if table.is_empty() { name.clone() } else { format!("{table}.{name}") };
+                let key = join(table, name);
                 self.gather(inner, &key, keys);
                 keys.insert(key);
             }
@@ -307,7 +307,7 @@ mod tests {
 
     fn leaves(table: &toml::Table, prefix: &str, keys: &mut BTreeSet<String>) {
         for (name, value) in table {
-            let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+            let key = join(prefix, name);
             if let Some(inner) = value.as_table() {
                 leaves(inner, &key, keys);
             }

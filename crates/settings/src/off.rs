@@ -6,6 +6,7 @@
 use toml::{Table, Value};
 
 use crate::file::is_other;
+use crate::schema::join;
 
 /// The value of a key that is switched off.
 const OFF: &str = "off";
@@ -63,11 +64,6 @@ fn gather_missing(base: &Table, table: &Table, outer: &str, missing: &mut Vec<St
             _ => {}
         }
     }
-}
-
-/// The path of a key in the table called `outer`, which is empty for the whole file.
-fn join(outer: &str, name: &str) -> String {
-    if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
 }
 
 #[cfg(test)]

@@ -26,6 +26,11 @@ pub(crate) fn pointer(key: &str) -> String {
     key.split('.').filter(|name| !name.is_empty()).map(|name| format!("/{name}")).collect()
 }
 
+/// The key `name` of a table. `table` is empty for a whole file.
+pub(crate) fn join(table: &str, name: &str) -> String {
+    if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
+}
+
 /// The range of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
@@ -138,7 +143,7 @@ impl Walk<'_> {
         {
             for (name, schema) in properties {
                 if let Some(value) = table.get(name) {
-                    let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                    let key = join(key, name);
                     self.check(schema, value, &key)?;
                 }
             }

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::{Bound, Range, fits, has_type, shown};
+use super::{Bound, Range, fits, has_type, join, shown};
 use crate::error::SettingError;
 
 /// A type of a schema, what messages call it, and whether a value has it.
@@ -51,7 +51,7 @@ impl Finder<'_> {
     fn of_properties(&self, schema: &Value, value: &Value, key: &str) -> Option<SettingError> {
         let (properties, table) = (schema.get("properties")?.as_object()?, value.as_object()?);
         properties.iter().find_map(|(name, schema)| {
-            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            let key = join(key, name);
             self.find(schema, table.get(name)?, &key)
         })
     }
