@@ -37,7 +37,8 @@ pub struct Meaning {
     pub choices: Vec<(String, String)>,
     /// The value if neither the file nor the preset sets the key.
     pub default: Option<Value>,
-    /// Whether the text `"off"` leaves the key out: it is optional, and takes no text of its own.
+    /// Whether the text `"off"` leaves the key out: in all kinds of its table it is optional and takes no
+    /// text of its own.
     pub can_be_off: bool,
 }
 
@@ -135,13 +136,15 @@ impl Keys {
                 meanings.push(meaning);
             }
         }
+        // A file is read before the kind of its table is known.
+        let can_be_off = meanings.iter().all(|meaning| meaning.can_be_off);
+        meanings.iter_mut().for_each(|meaning| meaning.can_be_off = can_be_off);
         meanings
     }
 
     /// Whether every kind of table with this key can do without it.
     pub(crate) fn can_be_off(&self, key: &str) -> bool {
-        let meanings = self.find(key);
-        !meanings.is_empty() && meanings.iter().all(|meaning| meaning.can_be_off)
+        self.find(key).first().is_some_and(|meaning| meaning.can_be_off)
     }
 
     /// The kinds of a table with their descriptions.
